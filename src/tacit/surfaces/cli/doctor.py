@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -14,14 +15,13 @@ from tacit.api import open_at
 from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
-from tacit.domain.ports import Embedder
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.ingest.sources import client_homes
 from tacit.maintain.stale_instructions import StaleCommand, stale_commands_of
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.cli.model_use import model_checks
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
+from tacit.surfaces.cli.report import ReportPart, fields
 from tacit.surfaces.clients.checks import (
     ClientCheck,
     ConfiguredHook,
@@ -74,13 +74,25 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
     for name, file in ctx.environment.ignored:
         text = f"{name} is ignored because {file} sets it"
         findings.append(ClientCheck("environment", "note", text, f"remove {name} from that file"))
-    stale = _stale_commands(ctx)
-    findings += [*map(_stale_finding, stale), *_faults(ctx)]
-    ok = all(finding.state != "fault" for finding in findings)
-    document = {"ok": ok, "findings": _FINDINGS.documents(findings), "stale_commands": _STALE.documents(stale)}
+    stale: list[StaleCommand] = []
+    if Path(ctx.place.database).exists():
+        with suppress(TacitError):  # the store's own check reports it
+            homes = client_homes(ctx.environment)
+            stale = stale_commands_of(ctx.memory.context, ctx.environment.user_home, client_folders=homes)
+    findings += map(_stale_finding, stale)
+    findings += (ClientCheck("hook log", "note", line) for line in log.recent(str(ctx.environment.home), _LAST_FAULTS))
+    failed = sum(finding.state == "fault" for finding in findings)
+    document = {
+        "ok": not failed,
+        "findings": [fields(finding, "about", "state", "message", "remedy") for finding in findings],
+        "stale_commands": [
+            {"file": str(each.statement.path), "line": each.statement.line}
+            | fields(each, "command", "error", "sessions", "first", "last", "worked", "instead")
+            for each in stale
+        ],
+    }
     ctx.report(document, lambda: _finding_lines(findings))
-    if not ok:
-        failed = sum(finding.state == "fault" for finding in findings)
+    if failed:
         hint = "follow the → line, then run `tacit doctor` again"
         ctx.end_with(Outage(f"{counted(failed, 'check')} failed", code="checks_failed", hint=hint))
 
@@ -114,6 +126,7 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
 def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield which embedder is used, which skills have no vectors, and whether hooks use it."""
     from tacit.providers.embedding.embedder_choice import open_embedder, why_none
+    from tacit.providers.embedding.static import StaticEmbedder
 
     choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
     own = ctx.environment.account_home
@@ -128,7 +141,7 @@ def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
             yield ClientCheck(MEANING, "off", f"keyword search only: {why}")
             return
-        if is_light := _is_light(embedder):
+        if is_light := isinstance(embedder, StaticEmbedder):
             embedder.embed(["a word"])  # an encoder takes long to load, and its files were checked
         waiting = ctx.memory.library.without_vectors()
     except TacitError as error:
@@ -138,12 +151,6 @@ def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
     yield ClientCheck(MEANING, "ok", f"{embedder.identity}; {hooks}")
     if waiting:
         yield ClientCheck(MEANING, "note", f"{counted(waiting, 'skill')} without vectors", "run `tacit store index`")
-
-
-def _is_light(embedder: Embedder) -> bool:
-    from tacit.providers.embedding.static import StaticEmbedder
-
-    return isinstance(embedder, StaticEmbedder)
 
 
 def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked: bool) -> Iterator[ClientCheck]:
@@ -175,7 +182,8 @@ def _probes(
     around = ctx.environment
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
         folder = Path(name).resolve()
-        _make_store(folder)
+        place = StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
+        open_at(place, config=Config(), home=folder).close()
         for command in dict.fromkeys(hook.command for hook in hooks):
             if command != launcher.hook(client.name):  # another program wrote it, so it is not run
                 text = f"{command}: not written by this installation, so it was not run"
@@ -200,12 +208,6 @@ def _probes(
             yield _probed(about, f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
 
 
-def _make_store(folder: Path) -> None:
-    """Create an empty store for the hooks that run in this folder."""
-    place = StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
-    open_at(place, config=Config(), home=folder).close()
-
-
 def _probed(about: str, command: str, ran: ProbeResult, *, remedy: str) -> ClientCheck:
     if ran.problem:
         return ClientCheck(about, "fault", f"{command}: {ran.problem}", remedy)
@@ -226,23 +228,9 @@ def _fired(
             silent.append(event)
     if silent:
         text = f"not fired in this project since the client was connected: {', '.join(silent)}"
-        remedy = (
-            ""
-            if fired
-            else f"start a new session of {client.title} here, ask it something, then run `tacit doctor` again"
-        )
+        start = f"start a new session of {client.title} here, ask it something, then run `tacit doctor` again"
+        remedy = "" if fired else start
         yield ClientCheck(f"{client.name}: events", "note", text, remedy)
-
-
-def _stale_commands(ctx: CommandContext) -> list[StaleCommand]:
-    """Return the commands that files name for agents and that sessions here found missing."""
-    if not Path(ctx.place.database).exists():
-        return []
-    around = ctx.environment
-    try:
-        return stale_commands_of(ctx.memory.context, around.user_home, client_folders=client_homes(around))
-    except TacitError:
-        return []  # the store's own check reports it
 
 
 def _stale_finding(stale: StaleCommand) -> ClientCheck:
@@ -252,32 +240,6 @@ def _stale_finding(stale: StaleCommand) -> ClientCheck:
     instead = f" (`{stale.instead}` works)" if stale.instead else ""
     message = f"{text} ({dates}){worked}: {stale.error}" if dates else f"{text}{worked}: {stale.error}"
     return ClientCheck("instructions", "note", message, f"correct or remove that line{instead}; Tacit does not edit it")
-
-
-def _faults(ctx: CommandContext) -> Iterator[ClientCheck]:
-    """Yield the last errors of hooks."""
-    for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
-        yield ClientCheck("hook log", "note", line)
-
-
-_FINDINGS: Columns[ClientCheck] = Columns(
-    Column("about", lambda finding: finding.about),
-    Column("state", lambda finding: finding.state),
-    Column("message", lambda finding: finding.message),
-    Column("remedy", lambda finding: finding.remedy),
-)
-
-_STALE: Columns[StaleCommand] = Columns(
-    Column("file", lambda stale: str(stale.statement.path)),
-    Column("line", lambda stale: stale.statement.line),
-    Column("command", lambda stale: stale.command),
-    Column("error", lambda stale: stale.error),
-    Column("sessions", lambda stale: stale.sessions),
-    Column("first", lambda stale: stale.first),
-    Column("last", lambda stale: stale.last),
-    Column("worked", lambda stale: stale.worked),
-    Column("instead", lambda stale: stale.instead),
-)
 
 
 def _finding_lines(findings: Sequence[ClientCheck]) -> Iterator[ReportPart]:

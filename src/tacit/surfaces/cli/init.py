@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,7 +21,7 @@ from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.cli.model_use import ReadingCost, ask_for_reading, offered_reading, reading_line
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
+from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.clients.client_files import (
     SERVER,
     Audience,
@@ -52,10 +54,11 @@ _CODEX_EVERYWHERE = (
     "Codex has no settings for one person in one project: its hooks serve every project of yours, and a repository gets "
     "its `.tacit` folder when a session ends there"
 )
+_NEXT = ("restart the sessions that are running now", "run `tacit doctor` to see whether every hook fires")
 _LASTING = "install Tacit so that every shell finds it (see Install in the README)"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _InstallRequest:
     """What to connect, and the facts about this machine and project."""
 
@@ -64,12 +67,16 @@ class _InstallRequest:
     record: InstallationRecord
     audience: Audience | None
     """For whom; `None` leaves it to each client's own default."""
-    clients: list[Client] = field(default_factory=list)
-    connected: list[Client] = field(default_factory=list)
-    """Clients that the project's shared files already connect."""
+    asked: Sequence[Client]
 
     def audience_of(self, client: Client) -> Audience:
         return self.audience or client.default
+
+    @property
+    def connected(self) -> list[Client]:
+        """Clients that the project's shared files already connect."""
+        asked = self.asked if self.audience is None else ()
+        return [c for c in asked if is_connected_by_project(c, self.places, launcher=self.launcher)]
 
 
 @click.command()
@@ -110,12 +117,25 @@ def init(
         raise Mistake("--shared and --user exclude each other", code="shared_and_user", hint="leave one out")
     if not dry_run:
         ctx.caller.require_person("init")
-    request = _install_request(ctx, names, Audience.SHARED if shared else Audience.USER if user else None)
-    changes = _changes(request)
-    asked = [*request.clients, *request.connected]
+    places = find_client_folders(ctx.environment, Path.cwd())
+    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
+    if not asked:
+        hint = "name one: tacit init --client claude-code"
+        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
+    request = _InstallRequest(
+        places=places,
+        launcher=find_launcher(places.project, places.user_home),
+        record=InstallationRecord.load(ctx.environment.home),
+        audience=Audience.SHARED if shared else Audience.USER if user else None,
+        asked=asked,
+    )
+    changes, notes = _changes_and_notes(request)
     now = channels(str(ctx.place.folder))
-    ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
-    planned = PlannedChanges(changes=changes, notes=_notes(request, changes), channels=ways, quiet=yes and not dry_run)
+    ways = {
+        client.name: channel or now.get(client.name, HOOK)
+        for client in sorted(asked, key=request.connected.__contains__)
+    }
+    planned = PlannedChanges(changes=changes, notes=notes, channels=ways, quiet=yes and not dry_run)
     written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
@@ -124,7 +144,9 @@ def init(
     reading = offered_reading(ctx, [client.name for client in asked])
     if reading and written and not yes and ctx.can_ask:
         reading = ask_for_reading(ctx, reading)
-    steps = _next_steps(changes) if written else ()
+    changed = {change.file.client for change in changes if written and change.is_change}
+    steps = [_CODEX_NEXT] if "codex" in changed else []
+    steps += _NEXT if changed else ()
     _report_changes(ctx, planned, written=written, left=left, steps=steps, reading=reading)
 
 
@@ -165,7 +187,10 @@ def uninstall(
     ]
     others = _others(changes, places)
     notes += [f"this also affects: {', '.join(others)}"] if others else []
-    notes += [f"removes the exported skill {path}" for path in _exported(ctx, users_own=remove_exported)]
+    if Path(ctx.place.database).exists():
+        with suppress(TacitError):  # said again, with the reason, when the folders are to be removed
+            exported = exports.removable_folders(ctx.memory.context, users_own=remove_exported)
+            notes += [f"removes the exported skill {path}" for path in exported]
     planned = PlannedChanges(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
     written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
@@ -181,61 +206,40 @@ def uninstall(
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
 
 
-def _install_request(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _InstallRequest:
-    places = find_client_folders(ctx.environment, Path.cwd())
-    request = _InstallRequest(
-        places=places,
-        launcher=find_launcher(places.project, places.user_home),
-        record=InstallationRecord.load(ctx.environment.home),
-        audience=audience,
-    )
-    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
-    if not asked:
-        hint = "name one: tacit init --client claude-code"
-        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
-    for client in asked:
-        done = audience is None and is_connected_by_project(client, places, launcher=request.launcher)
-        (request.connected if done else request.clients).append(client)
-    return request
-
-
-def _changes(request: _InstallRequest) -> list[SettingsChange]:
-    """Return what to write, and what to remove where the same client was connected before."""
+def _changes_and_notes(request: _InstallRequest) -> tuple[list[SettingsChange], list[str]]:
+    """Return what to write, what to remove where the same client was connected before, and what a person should know."""
+    places, launcher, connected = request.places, request.launcher, request.connected
+    notes = [f"{client.title} is already connected by this project's shared files" for client in connected]
+    clients = [client for client in request.asked if client not in connected]
+    if any(request.audience_of(client) is not Audience.SHARED for client in clients):
+        notes += [f"{launcher.warning}: {_LASTING}"] if launcher.warning else []
+        missing = "the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')"
+        notes += [] if can_serve() else [missing]
     put: list[ClientFile] = []
     former: list[ClientFile] = []
-    for client in request.clients:
+    for client in clients:
         audience = request.audience_of(client)
-        files = files_of(client, request.places, audience, launcher=request.launcher)
-        files = without_shared_parts(client, request.places, files, launcher=request.launcher)
+        files = files_of(client, places, audience, launcher=launcher)
+        files = without_shared_parts(client, places, files, launcher=launcher)
         put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
-        for other in sorted(request.record.former(client.name, request.places.project, audience)):
-            former += files_of(client, request.places, Audience(other), launcher=request.launcher)
-    return plan_install(put, request.record, instead_of=former)
-
-
-def _notes(request: _InstallRequest, changes: Sequence[SettingsChange]) -> list[str]:
-    notes = [f"{client.title} is already connected by this project's shared files" for client in request.connected]
-    personal = [client for client in request.clients if request.audience_of(client) is not Audience.SHARED]
-    if personal and request.launcher.warning:
-        notes.append(f"{request.launcher.warning}: {_LASTING}")
-    if personal and not can_serve():
-        notes.append("the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')")
-    for client in request.clients:
-        team = files_of(client, request.places, Audience.SHARED, launcher=request.launcher)
+        for other in sorted(request.record.former(client.name, places.project, audience)):
+            former += files_of(client, places, Audience(other), launcher=launcher)
+        team = files_of(client, places, Audience.SHARED, launcher=launcher)
         if request.audience is None and is_connected(team):
             notes.append(
                 f"{team[0].path} connects {client.title} only in part: run `tacit init --shared` to complete it"
             )
-        audiences = request.record.audiences(client.name) | {request.audience_of(client)}
-        if is_connected_by_project(client, request.places, launcher=request.launcher):
+        audiences = request.record.audiences(client.name) | {audience}
+        if is_connected_by_project(client, places, launcher=launcher):
             audiences.add(Audience.SHARED)
         if Audience.USER in audiences and len(audiences) > 1:
             notes.append(
                 f"{client.title} is connected for all projects and for a single one, where its hooks fire twice"
             )
+    changes = plan_install(put, request.record, instead_of=former)
     if any(change.is_change and change.file.client == "codex" for change in changes) and request.audience is None:
         notes.append(_CODEX_EVERYWHERE)
-    return notes
+    return changes, notes
 
 
 def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes: bool) -> bool:
@@ -248,17 +252,6 @@ def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes:
         hint = "--dry-run shows what would change, --yes writes it"
         raise Mistake("this needs your answer, and there is no terminal to ask", code="needs_yes", hint=hint)
     return click.confirm("Write this?", default=planned.is_safe)
-
-
-def _next_steps(changes: Sequence[SettingsChange]) -> list[str]:
-    changed = {change.file.client for change in changes if change.is_change}
-    steps = [_CODEX_NEXT] if "codex" in changed else []
-    if changed:
-        steps += [
-            "restart the sessions that are running now",
-            "run `tacit doctor` to see whether every hook fires",
-        ]
-    return steps
 
 
 def _others(changes: Sequence[SettingsChange], places: ClientFolders) -> list[str]:
@@ -282,16 +275,6 @@ def _choose(ctx: CommandContext, clients: Sequence[Client], channel: str) -> lis
         return []
     context = ctx.memory.context
     return [*_left(exports.remove_exports(context)), *_left(exports.export(context))]
-
-
-def _exported(ctx: CommandContext, *, users_own: bool) -> list[str]:
-    """Return the exported skill folders that an uninstall would remove."""
-    if not Path(ctx.place.database).exists():
-        return []
-    try:
-        return [str(path) for path in exports.removable_folders(ctx.memory.context, users_own=users_own)]
-    except TacitError:
-        return []  # said again, with the reason, when the folders are to be removed
 
 
 def _withdraw(ctx: CommandContext, *, users_own: bool) -> list[str]:
@@ -356,16 +339,14 @@ def _action(change: SettingsChange) -> str:
     return "create" if change.before is None else "remove" if change.after is None else "edit"
 
 
-_CHANGES: Columns[SettingsChange] = Columns(
-    Column("path", lambda change: str(change.file.path)),
-    Column("client", lambda change: change.file.client),
-    Column("audience", lambda change: change.file.audience),
-    Column("what", lambda change: change.file.what),
-    Column("action", _action),
-    Column("kept", lambda change: change.kept),
-    Column("problem", lambda change: change.problem),
-    Column("diff", lambda change: "\n".join(change.diff())),
-)
+def _change_document(change: SettingsChange) -> dict[str, Any]:
+    return {
+        "path": str(change.file.path),
+        **fields(change.file, "client", "audience", "what"),
+        "action": _action(change),
+        **fields(change, "kept", "problem"),
+        "diff": "\n".join(change.diff()),
+    }
 
 
 def _planned_lines(planned: PlannedChanges, *, would: bool) -> Iterator[ReportPart]:
@@ -394,7 +375,7 @@ def _report_changes(
     """Report what was done, what stays, and what to do next."""
     document = {
         "written": written,
-        "changes": _CHANGES.documents(planned.touched),
+        "changes": [_change_document(change) for change in planned.touched],
         "channels": planned.channels,
         "warnings": planned.notes,
         "left": left,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,8 @@ from tacit import ingest
 from tacit.api import Tacit, open_at
 from tacit.config.location import find_location
 from tacit.config.settings import Config, load_config
-from tacit.domain.candidate import Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Relation, Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
-from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured, capture_transcript, combined
 from tacit.ingest.sources import PLACES, Transcript, client_homes, project_of, transcripts
@@ -28,7 +28,7 @@ from tacit.learn.learning_report import LearningReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.tend import settled_lines
 from tacit.surfaces.cli.views import DECISION_TEXT
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tacit.learn.reading import ReadingReport
 
 QUICKLY_TENDED = 1_000
-"""Libraries up to this size are checked for suggestions after every pass of learning; it takes a second or two."""
+"""Libraries up to this size are checked for suggestions of `tacit tend` after every pass; it takes a second or two."""
 SHOWN_NOTES = 6
 SHOWN_SKILLS = 12
 _CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
@@ -132,15 +132,15 @@ def _learn_procedure(
         else:
             ids[str(each)] = None
     learned = memory.learn_procedure(title.strip(), list(ids), model=model)
-    ctx.report(
-        learn_document(Captured(), learned, ()), lambda: learned_parts(Captured(), learned, width=ctx.console.width)
-    )
+    captured = Captured()
+    document = learn_document(captured, learned, ())
+    ctx.report(document, lambda: learned_parts(captured, learned, width=ctx.console.width))
 
 
 @contextmanager
 def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) -> Iterator[LanguageModel | None]:
     """Yield the language model of this run: the chosen one, or that of the settings unless an agent is calling."""
-    settings = _person_config(ctx).model if everywhere else ctx.settings[0].model
+    settings = _config_for(ctx).model if everywhere else ctx.settings[0].model
     if chosen:
         ctx.caller.require_person("learn --model")
     configured = settings.name if ctx.caller.is_person or not ctx.environment.agent_markers else ""
@@ -162,21 +162,23 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
         yield model
 
 
-def _person_config(ctx: CommandContext) -> Config:
-    """Return the person's own settings, which apply to every project until its own file tightens them."""
-    environment = ctx.environment
-    return load_config((), file=environment.config_file, home=environment.person_home)[0]
+def _config_for(ctx: CommandContext, *projects: Path) -> Config:
+    """Return the settings of a project, or the person's own, which apply until a project's file tightens them."""
+    return load_config(projects, file=ctx.environment.config_file, home=ctx.environment.person_home)[0]
 
 
 def _learn_paths(
     ctx: CommandContext, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
 ) -> None:
     problems: list[InvalidTrajectory] = []
+    parts: list[Captured] = []
     memory = ctx.memory
     with progress_bar(ctx, "reading") as advance:
-        captured = combined(
-            _with_progress((memory.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
-        )
+        for path in paths:
+            for trajectory in ingest.read(path, on_problem=problems.append):
+                parts.append(memory.capture(trajectory, trust_outcomes=trust_outcomes))
+                advance(len(parts), 0)
+    captured = combined(parts)
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := ingest.passed_over(path))][:1]
     _learn_and_report(ctx, captured, problems, model)
@@ -190,7 +192,9 @@ def _learn_here(
 ) -> None:
     own = [each for each in found if project_of(each) == ctx.place.project]
     ctx.has_sessions = bool(own)
-    ctx.may_create = bool(own) or _has_skills_at_home(ctx)
+    home = home_database(ctx.place.with_home(ctx.environment.person_home))
+    # Without sessions this project may still take over skills from the person's own store.
+    ctx.may_create = bool(own) or (ctx.place.is_project and home is not None and home.exists())
     problems: list[InvalidTrajectory] = []
     with progress_bar(ctx, "reading") as advance:
         taken = _take_in(ctx.memory, own, problems, advance)
@@ -219,7 +223,10 @@ def _learn_and_report(
     """Learn from what was captured, edits in exported folders first, and report it; `lines` and `counts` come before."""
     with progress_bar(ctx, "learning") as advance:
         learned = ctx.memory.learn(progress=advance, model=model, edited_by=ctx.environment.user or "edit")
-    suggestions = _suggestions(ctx)
+    suggestions = 0
+    if len(ctx.memory.skills()) <= QUICKLY_TENDED:
+        with progress_bar(ctx, "looking") as advance:
+            suggestions = len(ctx.memory.library.plan(progress=advance))
 
     def parts() -> Iterator[ReportPart]:
         yield from lines
@@ -229,12 +236,6 @@ def _learn_and_report(
 
     document = {**(counts or {}), **learn_document(captured, learned, problems), "suggestions": suggestions}
     ctx.report(document, parts)
-
-
-def _has_skills_at_home(ctx: CommandContext) -> bool:
-    """Whether this project can take over skills from the person's own store."""
-    home = home_database(ctx.place.with_home(ctx.environment.person_home))
-    return ctx.place.is_project and home is not None and home.exists()
 
 
 def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: LanguageModel | None) -> None:
@@ -251,7 +252,7 @@ def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: La
     with progress_bar(ctx, "reading") as advance:
         for project, own in projects.items():
             before = sum(document["sessions"] for document in documents)
-            shifted = _shifted(advance, before, len(found))
+            shifted = partial(_advance_from, advance, before, len(found))
             documents.append(_learn_elsewhere(ctx, project, own, advance=shifted, model=model))
     counts = {"found": len(found), "without_project": without_project}
     ctx.report(
@@ -273,14 +274,13 @@ def _learn_elsewhere(
     try:
         place = find_location(environment, store=ctx.store, start=project)
         place.require_project(has_sessions=True)
-        config, _ = load_config((place.project,), file=environment.config_file, home=environment.person_home)
+        config = _config_for(ctx, place.project)
         with open_at(place, config=config, home=environment.person_home) as memory:
             taken = _take_in(memory, own, problems, advance)
             # All projects share one budget. Where a project's file tightens it, the model is not used.
-            learned = memory.learn(model=model if config.model == _person_config(ctx).model else None)
+            learned = memory.learn(model=model if config.model == _config_for(ctx).model else None)
     except TacitError as error:  # one project's store must not keep the others from learning
-        problem = {"code": error.code, "message": error.message, "hint": error.hint}
-        return {"project": str(project), "sessions": len(own), "error": problem}
+        return {"project": str(project), "sessions": len(own), "error": fields(error, "code", "message", "hint")}
     captured = combined(part for part in taken if part)
     return {"project": str(project), "sessions": len(own), **learn_document(captured, learned, problems)}
 
@@ -298,23 +298,9 @@ def _take_in(
     return taken
 
 
-def _suggestions(ctx: CommandContext) -> int:
-    """Count what `tacit tend` would suggest; a large library is left to that command."""
-    if len(ctx.memory.skills()) > QUICKLY_TENDED:
-        return 0
-    with progress_bar(ctx, "looking") as advance:
-        return len(ctx.memory.library.plan(progress=advance))
-
-
-def _with_progress(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:
-    for count, part in enumerate(parts, start=1):
-        yield part
-        advance(count, 0)
-
-
-def _shifted(advance: Callable[[int, int], None], before: int, total: int) -> Callable[[int, int], None]:
-    """Return the same progress bar for a part of the work that starts after another."""
-    return lambda done, _: advance(before + done, total)
+def _advance_from(advance: Callable[[int, int], None], before: int, total: int, done: int, _: int) -> None:
+    """Move the progress bar in a part of the work that starts after another."""
+    advance(before + done, total)
 
 
 def moment(text: str, *, now: datetime | None = None) -> datetime:
@@ -331,11 +317,6 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
         raise Mistake(f"--since {text!r} is not a point in time", code="not_a_time", hint=hint) from None
 
 
-def _read(paths: tuple[Path, ...], problems: list[InvalidTrajectory]) -> Iterator[Any]:
-    for path in paths:
-        yield from ingest.read(path, on_problem=problems.append)
-
-
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
@@ -343,17 +324,6 @@ def _waiting(found: dict[str, Any]) -> int:
     return len(found["held"]) + len(found["quarantined"])
 
 
-def _attempts_cell(found: dict[str, Any]) -> str:
-    if "error" in found:
-        return f"[red]{safe(found['error']['message'])}[/red]"
-    return str(found["captured"]["added"])
-
-
-FINDINGS: Columns[Finding] = Columns(
-    Column("rule", lambda finding: finding.rule),
-    Column("severity", lambda finding: finding.severity),
-    Column("message", lambda finding: finding.message),
-)
 VERDICTS: Columns[Verdict] = Columns(
     Column("name", lambda verdict: verdict.name),
     Column("decision", lambda verdict: verdict.decision),
@@ -361,18 +331,19 @@ VERDICTS: Columns[Verdict] = Columns(
     Column("version_id", lambda verdict: None if verdict.relation is Relation.NONE else verdict.version_id),
     Column("skill_id", lambda verdict: None if verdict.relation is Relation.NONE else verdict.skill_id),
     Column("trajectory_ids", lambda verdict: verdict.trajectory_ids),
-    Column("reasons", lambda verdict: FINDINGS.documents(verdict.findings)),
-)
-TRANSITIONS: Columns[Transition] = Columns(
-    Column("version_id", lambda move: move.version_id),
-    Column("before", lambda move: move.before),
-    Column("after", lambda move: move.after),
-    Column("reason", lambda move: stored_reason(move.reason)),
+    Column("reasons", lambda verdict: [fields(each, "rule", "severity", "message") for each in verdict.findings]),
 )
 _PROJECTS: Columns[dict[str, Any]] = Columns(
     Column("", lambda found: found["project"], "project"),
     Column("", lambda found: found["sessions"], "sessions"),
-    Column("", lambda found: None, "new attempts", _attempts_cell),
+    Column(
+        "",
+        lambda found: None,
+        "new attempts",
+        lambda found: (
+            f"[red]{safe(found['error']['message'])}[/red]" if "error" in found else str(found["captured"]["added"])
+        ),
+    ),
     Column("", lambda found: "" if "error" in found else _waiting(found) + len(found["accepted"]), "learned"),
     Column("", lambda found: "" if "error" in found else _waiting(found), "waiting"),
 )
@@ -387,36 +358,30 @@ def learn_document(
             "added": len(captured.added),
             "known": captured.known,
             "confirmed": captured.vouched,
-            "excluded": captured.excluded,
-            "purged": captured.purged,
-            "redacted": captured.redacted,
+            **fields(captured, "excluded", "purged", "redacted"),
         },
         "learned_from": learned.trajectories,
-        "accepted": VERDICTS.documents(learned.accepted),
-        "held": VERDICTS.documents(learned.held),
-        "quarantined": VERDICTS.documents(learned.quarantined),
-        "rejected": VERDICTS.documents(learned.rejected),
-        "reinforced": VERDICTS.documents(learned.reinforced),
+        **{
+            decision: VERDICTS.documents(getattr(learned, decision))
+            for decision in ("accepted", "held", "quarantined", "rejected", "reinforced")
+        },
         "notes": list(learned.notes),
         "model": _model_document(learned.model) if learned.model else None,
-        "settled": TRANSITIONS.documents(learned.settled),
-        "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
+        "settled": [
+            {**fields(move, "version_id", "before", "after"), "reason": stored_reason(move.reason)}
+            for move in learned.settled
+        ],
+        "problems": [fields(problem, "code", "message", "hint") for problem in problems],
     }
 
 
 def _model_document(model: ReadingReport) -> dict[str, Any]:
     return {
-        "name": model.name,
-        "sessions": model.sessions,
-        "waiting": model.waiting,
-        "proposed": model.proposed,
+        **fields(model, "name", "sessions", "waiting", "proposed"),
         "refused": dict(model.refused),
         "dropped": dict(model.dropped),
         "items": model.items,
-        "calls": model.spent.calls,
-        "input_tokens": model.spent.input_tokens,
-        "output_tokens": model.spent.output_tokens,
-        "tokens": model.spent.tokens,
+        **fields(model.spent, "calls", "input_tokens", "output_tokens", "tokens"),
         "usd": round(model.spent.usd, 6),
         "stopped": model.stopped,
         "problems": list(model.problems),
@@ -465,7 +430,11 @@ def _verdict_lines(learned: LearningReport) -> Iterator[str]:
     for verdict in list(kept.values())[:SHOWN_SKILLS]:
         style = _DECISION_STYLE[verdict.decision]
         yield f"  [bold]{safe(verdict.name)}[/bold]  [{style}]{DECISION_TEXT[verdict.decision]}[/{style}]"
-        yield f"    [dim]{_main_findings(verdict)}[/dim]"
+        # Findings about one line are left to the review.
+        shown = [f for f in verdict.findings if not (f.line and f.severity is Severity.LOW)]
+        weighty = [f for f in shown if f.severity is not Severity.INFO] or shown
+        main = "; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2]))
+        yield f"    [dim]{escape(main or 'no findings')}[/dim]"
     if len(kept) > SHOWN_SKILLS:
         yield f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)"
     if learned.reinforced:
@@ -476,13 +445,6 @@ def _verdict_lines(learned: LearningReport) -> Iterator[str]:
         reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
         listed = ", ".join(f"{escape(reason.replace('_', ' '))} ×{count}" for reason, count in reasons.most_common(6))
         yield f"Not made into procedures: {listed}"
-
-
-def _main_findings(verdict: Verdict) -> str:
-    """Return the two most important findings; findings about one line are left to the review."""
-    shown = [f for f in verdict.findings if not (f.line and f.severity is Severity.LOW)]
-    weighty = [f for f in shown if f.severity is not Severity.INFO] or shown
-    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "no findings")
 
 
 def _model_lines(model: ReadingReport, width: int) -> Iterator[str]:
@@ -525,11 +487,10 @@ def _command_counts(notes: Sequence[AttemptNote]) -> Counter[str]:
     for note in notes:
         worked[note.detail["command"]] += int(note.detail["ok"])
         failed[note.detail["command"]] += int(note.detail["failed"])
-    lines: Counter[str] = Counter()
-    for command, times in worked.items():
-        tail = f", failed {failed[command]}×" if failed[command] else ""
-        lines[f"`{clean(command)}` worked {times}×{tail}"] = times
-    return lines
+    tails = {command: f", failed {times}×" for command, times in failed.items() if times}
+    return Counter(
+        {f"`{clean(command)}` worked {times}×{tails.get(command, '')}": times for command, times in worked.items()}
+    )
 
 
 def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) -> Iterator[ReportPart]:

@@ -11,19 +11,17 @@ import click
 
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
-from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import Review, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
-from tacit.maintain.promotion_rules import ScopeGate
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, by_option, command_options
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.review import confirmed
 from tacit.surfaces.cli.review_page import Reply, ask, grave_ones, show_candidate
 from tacit.surfaces.cli.views import STATUS_STYLE, colored_difference
@@ -63,11 +61,15 @@ def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: 
         return
     ctx.caller.require_person("promote")
     person, despite = ctx.person(by), flags["despite"]
-    preview = _preview(ctx, name, to, by=person, rewrite=flags["rewrite"])
+    scope, rewrite = Scope.parse(to) if to else None, flags["rewrite"]
+    preview = ctx.memory.library.preview(name, scope, by=person, rewrite=rewrite)
+    if rewrite and not _is_rewritten(preview):
+        message = f"nothing in `{preview.content.name}` is local to this project"
+        raise Mistake(message, code="nothing_local", hint="leave --rewrite out")
     _require_wanted(ctx, preview, despite=despite, yes=flags["yes"])
     with _model(ctx, preview.scope) as model:
         done = ctx.memory.library.promote(
-            preview.stored.version.id, preview.scope, by=person, ticked=None, rewrite=flags["rewrite"], model=model
+            preview.stored.version.id, preview.scope, by=person, ticked=None, rewrite=rewrite, model=model
         )
     with _context_of_scope(ctx, done.scope) as there:
         status = _decide(there, done, by=person, ticked=ticked, despite=despite)
@@ -79,7 +81,10 @@ def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: 
 
 def _prospects(ctx: CommandContext) -> None:
     found, left = ctx.memory.library.prospects(), purged_but_at_home(ctx.memory.context)
-    document = {"prospects": _PROSPECTS.documents(found), "purged_here": _PURGED.documents(left)}
+    purged = [
+        {"name": each.version.name, "version_id": each.version.id, "content_hash": each.version.hash} for each in left
+    ]
+    document = {"prospects": _PROSPECTS.documents(found), "purged_here": purged}
 
     def parts() -> Iterator[ReportPart]:
         database = home_database(ctx.memory.context.place)
@@ -96,15 +101,6 @@ def _prospects(ctx: CommandContext) -> None:
     ctx.report(document, parts)
 
 
-def _preview(ctx: CommandContext, name: str, to: str, *, by: str, rewrite: bool) -> PromotionPreview:
-    """Return what would move with which wording, and what objects to it; a closed gate refuses it here."""
-    found = ctx.memory.library.preview(name, Scope.parse(to) if to else None, by=by, rewrite=rewrite)
-    if rewrite and found.content == found.stored.version.content:
-        message = f"nothing in `{found.content.name}` is local to this project"
-        raise Mistake(message, code="nothing_local", hint="leave --rewrite out")
-    return found
-
-
 def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: bool, yes: bool) -> None:
     """Show what would move and what objects to it; go on only after a yes, and never despite objections by itself."""
     name = preview.stored.version.name
@@ -113,7 +109,13 @@ def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: 
         lines += [f"  {sentence(each)}" for each in preview.objections]
         raise GateRefusal("\n".join(lines), code="promotion_objections", hint=_OBJECTION_HINT)
     if not ctx.as_json:
-        _show_preview(ctx, preview)
+        path = f"{preview.stored.skill.scope} → {preview.scope}"
+        record = safe(preview.record or "not measured yet")
+        ctx.console.print(f"[bold]{safe(name)}[/bold]  {path}  [dim]{record}[/dim]", soft_wrap=True)
+        for each in preview.objections:
+            ctx.console.print(f"[yellow]objection:[/yellow] {safe(sentence(each))}", soft_wrap=True)
+        if _is_rewritten(preview):
+            ctx.console.print(colored_difference(preview.stored.version.content, preview.content))
     if yes:
         return
     if ctx.as_json or not ctx.caller.at_terminal:
@@ -123,18 +125,6 @@ def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: 
     if ask(ctx, f"Promote it to {preview.scope}{wording}?") is not Reply.YES:
         hint = "edit it (tacit skills edit), then promote it"
         raise GateRefusal(f"`{name}` was not promoted", code="not_wanted", hint=hint)
-
-
-def _show_preview(ctx: CommandContext, preview: PromotionPreview) -> None:
-    stored = preview.stored
-    path = f"{stored.skill.scope} → {preview.scope}"
-    record = safe(preview.record or "not measured yet")
-    name = safe(stored.version.name)
-    ctx.console.print(f"[bold]{name}[/bold]  {path}  [dim]{record}[/dim]", soft_wrap=True)
-    for each in preview.objections:
-        ctx.console.print(f"[yellow]objection:[/yellow] {safe(sentence(each))}", soft_wrap=True)
-    if _is_rewritten(preview):
-        ctx.console.print(colored_difference(stored.version.content, preview.content))
 
 
 def _is_rewritten(preview: PromotionPreview) -> bool:
@@ -214,6 +204,10 @@ def _name_cell(each: Prospect) -> str:
     return f"[{style}]{safe(each.stored.version.name)}[/{style}]"
 
 
+def _sentences(reasons: Sequence[CodedReason]) -> list[str]:
+    return [sentence(reason) for reason in reasons]
+
+
 _PROSPECTS: Columns[Prospect] = Columns(
     Column("name", lambda each: each.stored.version.name, "skill", _name_cell),
     Column("version_id", lambda each: each.stored.version.id),
@@ -224,37 +218,27 @@ _PROSPECTS: Columns[Prospect] = Columns(
     Column("open", lambda each: each.gate.open),
     Column(
         "fulfilled",
-        lambda each: [sentence(reason) for reason in each.gate.fulfilled],
+        lambda each: _sentences(each.gate.fulfilled),
         "fulfilled",
         lambda each: safe(sentences(each.gate.fulfilled)),
     ),
-    Column("missing", lambda each: [sentence(reason) for reason in each.gate.missing], "missing", _missing_cell),
+    Column("missing", lambda each: _sentences(each.gate.missing), "missing", _missing_cell),
     Column("missing_codes", lambda each: [reason.code for reason in each.gate.missing]),
-)
-_PURGED: Columns[StoredVersion] = Columns(
-    Column("name", lambda stored: stored.version.name),
-    Column("version_id", lambda stored: stored.version.id),
-    Column("content_hash", lambda stored: stored.version.hash),
-)
-_GATES: Columns[ScopeGate] = Columns(
-    Column("to", lambda gate: gate.to),
-    Column("fulfilled", lambda gate: [sentence(reason) for reason in gate.fulfilled]),
-    Column("missing", lambda gate: [sentence(reason) for reason in gate.missing]),
 )
 
 
 def _promoted_document(done: Promoted, preview: PromotionPreview) -> dict[str, Any]:
     return {
-        "name": done.name,
-        "version_id": done.version_id,
-        "skill_id": done.skill_id,
+        **fields(done, "name", "version_id", "skill_id"),
         "scope": str(done.scope),
-        "status": done.status,
-        "relation": done.relation,
+        **fields(done, "status", "relation"),
         "projects": list(done.projects),
         "record": preview.record,
-        "objections": [sentence(reason) for reason in preview.objections],
-        "gates": _GATES.documents(done.gates),
+        "objections": _sentences(preview.objections),
+        "gates": [
+            {"to": gate.to, "fulfilled": _sentences(gate.fulfilled), "missing": _sentences(gate.missing)}
+            for gate in done.gates
+        ],
     }
 
 

@@ -27,7 +27,7 @@ from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import ReportPart, safe
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
-from tacit.surfaces.cli.views import DECISION_TEXT, VERDICT, verdict_lines
+from tacit.surfaces.cli.views import DECISION_TEXT, verdict_document, verdict_lines
 from tacit.surfaces.proposals import submit
 
 _BYTES_MAX = 1 << 20
@@ -79,7 +79,17 @@ def propose(
     if parts:
         _compose(ctx, file, parts, description=description, by=by, dry_run=dry_run)
         return
-    content, quotes = _content(file, description=description, kind=kind, extends=extends)
+    quotes: Sequence[str | int] = ()
+    if description:
+        named = {"name": file, "description": description, "kind": kind or Kind.LESSON, "extends": extends}
+        content = render.proposed(named)
+    elif kind or extends:
+        hint = "write it into the file, or give --description"
+        raise Mistake("--kind and --extends belong to NAME with --description", code="option_needs_name", hint=hint)
+    else:
+        text = _read(file)
+        content = render.read_proposal(text, source="the proposal" if file == "-" else file)
+        quotes = render.read_evidence(text)
     if dry_run:
         document = {"name": content.name, "kind": content.kind, "skill_md": render.render(content)}
         ctx.report(document | {"proposed": False}, "It can be proposed.")
@@ -96,18 +106,6 @@ def propose(
         evidence=[int(each) if each.isdecimal() else each for each in evidence] or quotes,
     )
     _report(ctx, submitted.verdict, submitted.quoted)
-
-
-def _content(file: str, *, description: str, kind: str, extends: str) -> tuple[SkillContent, Sequence[str | int]]:
-    """Return what is proposed, by name and options or in a file, and the evidence that the file gives."""
-    if description:
-        fields = {"name": file, "description": description, "kind": kind or Kind.LESSON, "extends": extends}
-        return render.proposed(fields), ()
-    if kind or extends:
-        hint = "write it into the file, or give --description"
-        raise Mistake("--kind and --extends belong to NAME with --description", code="option_needs_name", hint=hint)
-    text = _read(file)
-    return render.read_proposal(text, source="the proposal" if file == "-" else file), render.read_evidence(text)
 
 
 @click.command(hidden=True)
@@ -139,7 +137,7 @@ def _proposer(ctx: CommandContext, by: str) -> str:
 
 
 def _report(ctx: CommandContext, verdict: Verdict, quoted: QuotedSteps | None = None) -> None:
-    document = VERDICT.document(verdict) | ({"evidence": len(quoted.spans)} if quoted else {})
+    document = verdict_document(verdict) | ({"evidence": len(quoted.spans)} if quoted else {})
     ctx.report(document, *verdict_lines(verdict))
     if verdict.decision is Decision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
@@ -166,19 +164,8 @@ def _read(file: str) -> str:
         raise Mistake(message, code="not_utf8", hint="save it as UTF-8") from error
 
 
-_Source = tuple[str, Callable[[], render.Parsed]]
-"""The path of a skill, and how to read it."""
 _TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED})
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
-    """How skills are imported, or only tried."""
-
-    by: str
-    origin: Origin
-    dry_run: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,15 +215,10 @@ def import_(ctx: CommandContext, *, paths: tuple[Path, ...], by: str, own: bool,
         ctx.caller.require_person("import --own")
     # The author of a file is unknown, and saving a file from the web does not make it one's own.
     origin = Origin.USER if own else Origin.EXTERNAL
-    settings = _Settings(by=by or ctx.environment.user or "import", origin=origin, dry_run=dry_run)
-    results = [_import_one(ctx, path, load, settings) for path, load in _skills_at(paths)]
+    by = by or ctx.environment.user or "import"
+    results = [_import_one(ctx, *each, by=by, origin=origin, dry_run=dry_run) for each in _skills_at(paths)]
     document = {"results": [_result_document(result, dry_run=dry_run) for result in results]}
     ctx.report(document, lambda: _result_parts(ctx, results, dry_run=dry_run))
-    _end(ctx, results)
-
-
-def _end(ctx: CommandContext, results: Sequence[_Imported]) -> None:
-    """Set the exit code: an error if something was not accepted."""
     left = [result for result in results if not result.accepted]
     if not any(result.content for result in results):
         hint = "fix the problems listed above, then import again"
@@ -249,71 +231,60 @@ def _end(ctx: CommandContext, results: Sequence[_Imported]) -> None:
         ctx.end_with(Refusal(message, code="import_refused", hint=hint))
 
 
-def _skills_at(paths: tuple[Path, ...]) -> Iterator[_Source]:
-    """Yield the skills at paths: a skill's folder, its SKILL.md, a folder of such folders, or an archive of them."""
-    from tacit.render.archive import is_archive
+def _skills_at(paths: tuple[Path, ...]) -> Iterator[tuple[str, Callable[[], render.Parsed]]]:
+    """Yield the path of each skill, and how to read it; for a bad archive, the one error."""
+    from tacit.render.archive import is_archive, open_archive
 
     for path in paths:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", code="no_such_path", hint="check the path")
         if is_archive(path):
-            yield from _skills_in_archive(path)
+            archive = open_archive(path)
+            try:
+                archive.require_sound()
+            except InvalidSkill as error:
+                yield str(path), partial(_raise, error)
+                continue
+            for folder in archive.folders:
+                source = f"{path}/{folder.root}" if folder.root else str(path)
+                yield source, partial(folder.load, source=source)
             continue
         inner = sorted(p for p in path.iterdir() if p.is_dir() and render.find_skill_md(p)) if path.is_dir() else []
         folders = inner if inner and not render.find_skill_md(path) else [path]
         yield from ((str(folder), partial(render.load, folder)) for folder in folders)
 
 
-def _skills_in_archive(path: Path) -> Iterator[_Source]:
-    """Yield the skills of an archive; for a bad archive, the one error."""
-    from tacit.render.archive import open_archive
-
-    archive = open_archive(path)
-    try:
-        archive.require_sound()
-    except InvalidSkill as error:
-        yield str(path), partial(_raise, error)
-        return
-    for folder in archive.folders:
-        source = f"{path}/{folder.root}" if folder.root else str(path)
-        yield source, partial(folder.load, source=source)
-
-
 def _raise(error: InvalidSkill) -> render.Parsed:
     raise error
 
 
-def _import_one(ctx: CommandContext, path: str, load: Callable[[], render.Parsed], settings: _Settings) -> _Imported:
+def _import_one(
+    ctx: CommandContext, path: str, load: Callable[[], render.Parsed], *, by: str, origin: Origin, dry_run: bool
+) -> _Imported:
     try:
         parsed = load()
     except InvalidSkill as error:
         return _Imported(path=path, problems=error.problems or (error.message,))
-    warnings = tuple(str(warning) for warning in parsed.warnings)
-    result = _Imported(path=path, content=parsed.content, warnings=warnings)
+    result = _Imported(path=path, content=parsed.content, warnings=tuple(map(str, parsed.warnings)))
     context, source = ctx.memory.context, str(Path(path).resolve())
     try:
         content, revises = resolve_import(context, parsed)
-        if settings.dry_run:
-            verdict = expected_verdict(context, content, revises, by=settings.by, origin=settings.origin, source=source)
+        if dry_run:
+            verdict = expected_verdict(context, content, revises, by=by, origin=origin, source=source)
         else:
-            verdict = ctx.memory.propose(
-                content, by=settings.by, origin=settings.origin, revises=revises, source=source
-            )
+            verdict = ctx.memory.propose(content, by=by, origin=origin, revises=revises, source=source)
     except GateRefusal as refusal:  # it was purged
         return dataclasses.replace(result, problems=(refusal.message,))
     stored = stored_version(context, verdict.version_id)
-    if stored and settings.dry_run:
+    if stored and dry_run:
         verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE)
-    return dataclasses.replace(result, verdict=verdict, stored=stored, why=_why_turned_down(ctx, stored))
-
-
-def _why_turned_down(ctx: CommandContext, stored: StoredVersion | None) -> str:
-    if stored is None or stored.status not in _TURNED_DOWN:
-        return ""
-    last = ctx.memory.archive.transitions(stored.version.id)[-1]
-    option = "--reopen" if stored.status is Status.REJECTED else "--restore"
-    earlier = f"{last.by} {stored.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
-    return f"{earlier}; to decide again: tacit review {stored.version.id[:10]} {option}"
+    why = ""
+    if stored and stored.status in _TURNED_DOWN:
+        last = ctx.memory.archive.transitions(stored.version.id)[-1]
+        option = "--reopen" if stored.status is Status.REJECTED else "--restore"
+        earlier = f"{last.by} {stored.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
+        why = f"{earlier}; to decide again: tacit review {stored.version.id[:10]} {option}"
+    return dataclasses.replace(result, verdict=verdict, stored=stored, why=why)
 
 
 def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -18,7 +18,7 @@ from tacit.domain.stored import Episode
 from tacit.recall.signals import contributions
 from tacit.render.context import citation, crowded_line
 from tacit.surfaces.cli.context import CommandContext, command_options
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, one_line, safe
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, one_line, safe
 from tacit.surfaces.hook.preview import preview
 from tacit.text.capabilities import CATEGORIES
 
@@ -68,46 +68,38 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
     if options["person"]:
         ctx.caller.require_person("recall --person")
     if options["as_hook"]:
-        _show(ctx, preview(ctx.memory, task, store=ctx.store), explain=options["explain"])
-        return
-    selection = ctx.memory.recall(
-        task,
-        k=options["k"],
-        budget_tokens=options["budget_tokens"],
-        state={key: options[key] for key in ("error", "last_action", "files") if options[key]},
-        tools=options["tools"] or None,
-        scope=Scope.parse(options["scope"]) if options["scope"] else None,
-        kinds=kinds or None,
-        category=options["category"],
-        min_reliability=options["min_reliability"],
-        allowed=options["allowed"] or None,
-        model=options["model"],
-        person=options["person"],
-        surface="cli",
-        session=options["session_id"],
-        keep=not options["explain"],
-    )
-    _show(ctx, selection, explain=options["explain"])
-
-
-def _show(ctx: CommandContext, selection: Selection, *, explain: bool) -> None:
-    if explain:
+        selection = preview(ctx.memory, task, store=ctx.store)
+    else:
+        same = ("k", "budget_tokens", "category", "min_reliability", "model", "person")
+        selection = ctx.memory.recall(
+            task,
+            **{name: options[name] for name in same},
+            state={key: options[key] for key in ("error", "last_action", "files") if options[key]},
+            tools=options["tools"] or None,
+            scope=Scope.parse(options["scope"]) if options["scope"] else None,
+            kinds=kinds or None,
+            allowed=options["allowed"] or None,
+            surface="cli",
+            session=options["session_id"],
+            keep=not options["explain"],
+        )
+    if options["explain"]:
         document = {**selection_document(selection), "weighed": weighed(selection)}
         ctx.report(document, lambda: explained_parts(selection))
-        return
-    ctx.report(selection_document(selection), lambda: selection_parts(selection, boxed=ctx.console.is_terminal))
-
-
-def _outcome_cell(episode: Episode) -> str:
-    outcome = episode.assessment.outcome
-    return f"[{_OUTCOME_STYLE[outcome]}]{outcome}[/]"
+    else:
+        ctx.report(selection_document(selection), lambda: selection_parts(selection, boxed=ctx.console.is_terminal))
 
 
 EPISODES: Columns[Episode] = Columns(
     Column("id", lambda episode: episode.id),
     Column("started_at", lambda each: each.started_at, "when", lambda each: str(each.started_at or "")[:10]),
     Column("task", lambda each: one_line(each.task, 400), "task", lambda each: safe(one_line(each.task, 90))),
-    Column("outcome", lambda each: each.assessment.outcome, "outcome", _outcome_cell),
+    Column(
+        "outcome",
+        lambda each: each.assessment.outcome,
+        "outcome",
+        lambda each: f"[{_OUTCOME_STYLE[each.assessment.outcome]}]{each.assessment.outcome}[/]",
+    ),
     Column("grade", lambda each: None if each.assessment.outcome is Outcome.UNKNOWN else each.assessment.grade),
     Column("why", lambda episode: episode.assessment.reason),
     Column("steps", lambda episode: episode.steps, "steps"),
@@ -148,73 +140,55 @@ def selection_parts(selection: Selection, *, boxed: bool) -> Iterator[ReportPart
         line = f"Over budget: {len(crowded)} more norms (see `tacit skills show NAME`): {', '.join(crowded)}"
         yield f"[dim]{safe(line)}[/dim]"
     if not selection.abstained:
-        yield from _given_lines(selection)
+        if len(selection.plan.chosen) > 1:
+            order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
+            yield f"In this order: {safe(' → '.join(order))}"
+        for left in selection.left_out[:3]:
+            yield f"  [dim]left out {safe(left.name)}: {safe(left.reason)}[/dim]"
+        yield f"\n{selection.tokens} tokens."
     if selection.use_id:
         control = "This run is a control without the skill. " if selection.abstained else ""
         yield f"{control}Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]"
 
 
-def _given_lines(selection: Selection) -> Iterator[str]:
-    """Yield the order of several skills, what was left out, and the size of the answer."""
-    if len(selection.plan.chosen) > 1:
-        order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
-        yield f"In this order: {safe(' → '.join(order))}"
-    for left in selection.left_out[:3]:
-        yield f"  [dim]left out {safe(left.name)}: {safe(left.reason)}[/dim]"
-    yield f"\n{selection.tokens} tokens."
-
-
 def selection_document(selection: Selection) -> dict[str, Any]:
     """Return a selection for programs."""
+    plan = selection.plan
     return {
         "task": selection.query.text,
-        "abstained": selection.abstained,
-        "code": selection.code,
-        "reason": selection.reason,
+        **fields(selection, "abstained", "code", "reason"),
         "confidence": round(selection.confidence, 4),
-        "note": selection.note,
-        "use_id": selection.use_id,
-        "tokens": selection.tokens,
-        "text": selection.text,
-        "items": [
-            {
-                "name": item.name,
-                "kind": item.version.content.kind,
-                "description": item.version.content.description,
-                "version_id": item.version_id,
-                "status": item.status,
-                "score": round(item.score, 4),
-                "signals": {name: round(value, 4) for name, value in item.signals.items()},
-                "reasons": item.reasons,
-                "tied_with": item.tied_with,
-                "steps": item.steps,
-                "parts": [
-                    {**_fields(part.content, "name", "description"), "version_id": part.id, "steps": part.content.steps}
-                    for part in item.parts
-                ],
-                "passages": [
-                    {"citation": citation(item.version.content, passage)}
-                    | _fields(passage, "section", "first_page", "last_page", "text")
-                    for passage in item.passages
-                ],
-                "tokens": item.tokens,
-            }
-            for item in selection.items
-        ],
-        "standing": [_fields(norm, "name", "version_id", "text") for norm in selection.standing],
-        "crowded_out": selection.crowded_out,
-        "budgets": selection.budgets,
+        **fields(selection, "note", "use_id", "tokens", "text"),
+        "items": [_item_document(item) for item in selection.items],
+        "standing": [fields(norm, "name", "version_id", "text") for norm in selection.standing],
+        **fields(selection, "crowded_out", "budgets"),
         "plan": {
-            "chosen": [dataclasses.asdict(each) for each in selection.plan.chosen],
-            "steps": [dataclasses.asdict(each) for each in selection.plan.steps],
-            **_fields(selection.plan, "code", "reason", "lacking"),
+            "chosen": [dataclasses.asdict(each) for each in plan.chosen],
+            "steps": [dataclasses.asdict(each) for each in plan.steps],
+            **fields(plan, "code", "reason", "lacking"),
         },
         "left_out": selection.left_out,
     }
 
 
-def _fields(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+def _item_document(item: Item) -> dict[str, Any]:
+    return {
+        **fields(item.version.content, "name", "kind", "description"),
+        **fields(item, "version_id", "status"),
+        "score": round(item.score, 4),
+        "signals": {name: round(value, 4) for name, value in item.signals.items()},
+        **fields(item, "reasons", "tied_with", "steps"),
+        "parts": [
+            {**fields(part.content, "name", "description"), "version_id": part.id, "steps": part.content.steps}
+            for part in item.parts
+        ],
+        "passages": [
+            {"citation": citation(item.version.content, passage)}
+            | fields(passage, "section", "first_page", "last_page", "text")
+            for passage in item.passages
+        ],
+        "tokens": item.tokens,
+    }
 
 
 MOST = 20
@@ -252,24 +226,22 @@ def explained_parts(selection: Selection) -> Iterator[ReportPart]:
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:
     """Return every candidate for programs, the best first; those without a score come last."""
-    given = [_row(item, item.signals, True, _given(item)) for item in selection.items]
-    given += [_row(item, item.signals, True, "norm: applies to every task") for item in selection.standing]
-    rest = [_row(left, left.signals, False, left.reason) for left in selection.left_out]
+    given = []
+    for item in selection.items:
+        tied = f"; ties with {', '.join(item.tied_with)}" if item.tied_with else ""
+        given.append(_row(item, given=True, why=f"selected: {item.reasons[0]}{tied}"))
+    given += [_row(item, given=True, why="norm: applies to every task") for item in selection.standing]
+    rest = [_row(left, given=False, why=left.reason) for left in selection.left_out]
     return given + sorted(rest, key=lambda row: -row["score"])
 
 
-def _row(each: Item | LeftOut, signals: Mapping[str, float], given: bool, why: str) -> dict[str, Any]:
+def _row(each: Item | LeftOut, *, given: bool, why: str) -> dict[str, Any]:
     return {
         "name": each.name,
         "version_id": each.version_id,
         "given": given,
         "score": round(each.score, 4),
-        "signals": {name: round(value, 4) for name, value in signals.items()},
-        "evidence": {name: round(nats, 3) for name, nats in contributions(signals).items()},
+        "signals": {name: round(value, 4) for name, value in each.signals.items()},
+        "evidence": {name: round(nats, 3) for name, nats in contributions(each.signals).items()},
         "why": why,
     }
-
-
-def _given(item: Item) -> str:
-    tied = f"; ties with {', '.join(item.tied_with)}" if item.tied_with else ""
-    return f"selected: {item.reasons[0]}{tied}"

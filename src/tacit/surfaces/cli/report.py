@@ -68,6 +68,11 @@ class Columns(Generic[Row]):
         return table
 
 
+def fields(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes of an object as a JSON object, also those that have their default."""
+    return {name: getattr(value, name) for name in names}
+
+
 def pairs(rows: Mapping[str, str]) -> RichTable:
     """Return a table of names and values; the values are markup."""
     table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))

@@ -24,15 +24,8 @@ from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_ag
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
-from tacit.surfaces.cli.context import (
-    CommandContext,
-    by_option,
-    clean,
-    command_options,
-    counted,
-    discard_typed_ahead,
-)
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, discard_typed_ahead
+from tacit.surfaces.cli.report import ReportPart, fields, safe
 from tacit.surfaces.cli.review_page import (
     Reply,
     ask,
@@ -107,9 +100,21 @@ def review(
     Only a person can review: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds the
     token from `tacit config --new-token`.
     """
-    decision = _decision(decisions)
+    chosen = [Review(name) for name, given in decisions.items() if given]
+    if len(chosen) > 1:
+        raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
+    decision = chosen[0] if chosen else None
     if invalidate or pin is not None:
-        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin and not off)
+        if decision is not None:
+            raise Mistake("one decision at a time", code="one_decision", hint="pass one")
+        if reference is None:
+            raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
+        if not invalidate:
+            pin_skill(ctx, reference, by=by, reason=reason, off=off or not pin)
+            return
+        if not reason:
+            raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
+        invalidate_skill(ctx, reference, by=by, reason=reason)
         return
     if decision is None:
         _look(ctx, reference, by=by)
@@ -126,35 +131,20 @@ def review(
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
     person = ctx.person(by)
     if stored.status in _WAITING:
-        _before_review(ctx, stored, person)
+        with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
+            for extension in ctx.memory.context.extensions:
+                extension.expect_review(stored, person, shown=False)
     moved = ctx.memory.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
     export(ctx.memory.context)
     others = ctx.memory.archive.namesakes(stored) if reference == stored.version.name else []
-    document = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
-    name = safe(stored.version.name)
+    name, status = safe(stored.version.name), _STATUS_TEXT.get(moved.after, moved.after)
     ctx.report(
-        document | {"others": NAMESAKES.documents(others)},
-        f"[bold]{name}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)} [dim](was {moved.before})[/dim]",
+        fields(moved, "version_id", "before", "after", "by") | {"others": NAMESAKES.documents(others)},
+        f"[bold]{name}[/bold]: {status} [dim](was {moved.before})[/dim]",
         lambda: namesake_lines(others),
     )
-
-
-def _decide_on_skill(
-    ctx: CommandContext, reference: str | None, decision: Review | None, *, by: str, reason: str, pin: bool | None
-) -> None:
-    """Pin, unpin or invalidate a whole skill."""
-    if decision is not None:
-        raise Mistake("one decision at a time", code="one_decision", hint="pass one")
-    if reference is None:
-        raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
-    if pin is not None:
-        pin_skill(ctx, reference, by=by, reason=reason, off=not pin)
-    elif not reason:
-        raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
-    else:
-        invalidate_skill(ctx, reference, by=by, reason=reason)
 
 
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
@@ -250,37 +240,26 @@ def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Coll
     )
 
 
-def _decision(flags: Mapping[str, bool]) -> Review | None:
-    chosen = [Review(name) for name, given in flags.items() if given]
-    if len(chosen) > 1:
-        raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
-    return chosen[0] if chosen else None
-
-
 def _newest_waiting(ctx: CommandContext, reference: str) -> str:
     """Return the version of a name that waits, if one does; anything else as it is."""
     waiting = [stored for stored in ctx.memory.reviews.waiting() if stored.version.name == reference]
     return queries.preferred_of_name(waiting).version.id if waiting else reference
 
 
-_PAGE: Columns[StoredVersion] = Columns(
-    Column("version_id", lambda stored: stored.version.id),
-    Column("skill_id", lambda stored: stored.skill.id),
-    Column("name", lambda stored: stored.version.content.name),
-    Column("kind", lambda stored: stored.version.content.kind),
-    Column("description", lambda stored: stored.version.content.description),
-    Column("status", lambda stored: stored.status),
-    Column("content_hash", lambda stored: stored.version.hash),
-    Column("lowest_origin", lambda stored: stored.version.lowest_origin),
-    Column("parents", lambda stored: stored.version.parents),
-    Column("skill_md", lambda stored: render.render(stored.version.content)),
-    Column("content", lambda stored: dataclasses.replace(stored.version.content, files=())),
-    Column("files", lambda stored: stored.version.content.files),
-)
-
-
 def _page(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
-    return _PAGE.document(stored) | page_document(ctx, stored)
+    version, content = stored.version, stored.version.content
+    return {
+        "version_id": version.id,
+        "skill_id": stored.skill.id,
+        **fields(content, "name", "kind", "description"),
+        "status": stored.status,
+        "content_hash": version.hash,
+        **fields(version, "lowest_origin", "parents"),
+        "skill_md": render.render(content),
+        "content": dataclasses.replace(content, files=()),
+        "files": content.files,
+        **page_document(ctx, stored),
+    }
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------
@@ -330,7 +309,11 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
         for extension in ctx.memory.context.extensions:
             expected = extension.expect_review(stored, by)
             if expected is not None:
-                against = _against_prefill(ctx, stored, seen_before=expected.seen_before)
+                findings = findings_of(ctx, stored, ctx.memory.reviews.examine(stored.version.id))
+                reasons = reasons_against_prefill(stored, findings)
+                if rests_on_agent_alone(stored) and not expected.seen_before:
+                    reasons.append("an agent wrote it, and you see it for the first time")
+                against = "; ".join(reasons)
                 prefilled = expected.is_sure and (expected.decision != Review.APPROVE or not against)
                 note = f"; {_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else ""
                 if expected.is_sure and not prefilled:
@@ -341,25 +324,13 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
     return ""
 
 
-def _against_prefill(ctx: CommandContext, stored: StoredVersion, *, seen_before: bool) -> str:
-    """Return why an approval is not pre-filled, whatever is expected; empty where it may be."""
-    findings = findings_of(ctx, stored, ctx.memory.reviews.examine(stored.version.id))
-    reasons = reasons_against_prefill(stored, findings)
-    if rests_on_agent_alone(stored) and not seen_before:
-        reasons.append("an agent wrote it, and you see it for the first time")
-    return "; ".join(reasons)
-
-
-def _before_review(ctx: CommandContext, stored: StoredVersion, by: str) -> None:
-    with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
-        for extension in ctx.memory.context.extensions:
-            extension.expect_review(stored, by, shown=False)
-
-
 def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggested: str = "") -> _Result | None:
     """Ask until something is decided or skipped; None if the person quits."""
     while True:
-        choice = _typed(suggested)
+        # Enter accepts a suggested rejection, and never an approval.
+        known, enter = click.Choice(list("arevsq?")), "r" if suggested == "reject" else None
+        discard_typed_ahead()
+        choice = click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False)
         suggested = ""  # only the first time
         if choice == "q":
             return None
@@ -377,19 +348,17 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
             reply = Reply.YES
             if choice == "e":
                 stored, reply = _edit(ctx, stored, by=by)
+            ticked: tuple[str, ...] = ()
             if reply is Reply.YES:
-                reply = _approve(ctx, stored, by=by)
+                reply, ticked = confirmed(ctx, stored)
             if reply is Reply.YES:
-                return _Result.APPROVED
+                try:
+                    _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
+                    return _Result.APPROVED
+                except IllegalTransition as error:  # the edited text is already in use
+                    ctx.console.print(safe(error.message))
             if reply is Reply.QUIT:
                 return None
-
-
-def _typed(suggested: str) -> str:
-    """Return the key that a person types now. Enter accepts a suggested rejection, and never an approval."""
-    known, enter = click.Choice(list("arevsq?")), "r" if suggested == "reject" else None
-    discard_typed_ahead()
-    return str(click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False))
 
 
 def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[StoredVersion, Reply]:
@@ -413,17 +382,6 @@ def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[Store
     if reply is not Reply.YES:
         ctx.console.print("Your edit waits for review instead.")
     return edited, reply
-
-
-def _approve(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Reply:
-    reply, ticked = confirmed(ctx, stored)
-    if reply is Reply.YES:
-        try:
-            _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
-        except IllegalTransition as error:  # the edited text is already in use
-            ctx.console.print(safe(error.message))
-            return Reply.NO
-    return reply
 
 
 def confirmed(
@@ -506,18 +464,14 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
         versions = ctx.memory.archive.versions(stored.skill.id)
         earlier = [s for s in versions if s.sequence < stored.sequence and _was_in_use(ctx, s)]
         if not earlier:
-            raise Mistake(
-                f"`{stored.version.name}` has no earlier version that was in use",
-                code="no_earlier_version",
-                hint="`tacit skills show NAME` lists its versions",
-            )
+            message = f"`{stored.version.name}` has no earlier version that was in use"
+            hint = "`tacit skills show NAME` lists its versions"
+            raise Mistake(message, code="no_earlier_version", hint=hint)
         stored = earlier[-1]
     if not _was_in_use(ctx, stored):
-        raise GateRefusal(
-            f"{stored.version.id[:10]} was never approved, so it cannot become current by a rollback",
-            code="never_approved",
-            hint=f"run `tacit review {stored.version.id[:10]}`",
-        )
+        short = stored.version.id[:10]
+        message = f"{short} was never approved, so it cannot become current by a rollback"
+        raise GateRefusal(message, code="never_approved", hint=f"run `tacit review {short}`")
     moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
     name, short = safe(stored.version.name), stored.version.id[:10]
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")

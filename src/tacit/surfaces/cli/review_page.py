@@ -24,7 +24,7 @@ from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
 from tacit.gate.support import Doubt
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
+from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
 from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
 from tacit.text.capabilities import CATEGORIES, capabilities_text
@@ -51,7 +51,11 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     yield from _content_parts(ctx, stored)
     yield from _support_lines(ctx, version)
     yield from _quotation_lines(ctx, stored)
-    yield from _merge_lines(ctx, stored)
+    for part in merged_parents(ctx, stored):
+        leaves = "; after your approval the next `tacit tend --apply` retires it" if part["retires"] else ""
+        yield f"[yellow]Merged from[/yellow] [bold]{safe(part['name'])}[/bold] {part['version_id'][:12]}{leaves}"
+        for line in part["lost"][:SHOWN_LOST]:
+            yield f"  [red]not taken over:[/red] {safe(line)}"
     findings = findings_of(ctx, stored, examination)
     yield from finding_lines(findings, version.content, width=width)
     yield from _effect_lines(version.content, examination.needs, width=width)
@@ -115,15 +119,19 @@ def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repor
             yield f"[yellow]{safe(line)}[/yellow]"
 
 
+def _file_path(path: str, content: SkillContent) -> str:
+    """Return the path of the file that a field is of; empty for other fields."""
+    name, _, number = path.partition(".")
+    inside = name == "files" and number.isdigit() and int(number) < len(content.files)
+    return content.files[int(number)].path if inside else ""
+
+
 def field_name(path: str, content: SkillContent) -> str:
     """Return the path of a field as a reader counts: `steps.1` is step 2, a file has its own path."""
-    name, _, number = path.partition(".")
-    if name == "files" and number.isdigit() and int(number) < len(content.files):
-        return content.files[int(number)].path
-    index, _, rest = number.partition(".")
+    name, index, rest = [*path.split(".", 2), "", ""][:3]
     if name in _SINGULAR and index.isdigit():
         return f"{_SINGULAR[name]} {int(index) + 1}" + (f", {rest}" if rest else "")
-    return path
+    return _file_path(path, content) or path
 
 
 def confirmation(literal: ExternalValue, content: SkillContent) -> str:
@@ -158,16 +166,6 @@ def quoted_passages(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any
         "sections": list(dict.fromkeys(passage.section for passage in passages if passage.section)),
         "withheld": stored.version.content.metadata.get("document.withheld", ""),
     }
-
-
-def _merge_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
-    """Yield for a merged version: its parents, which one is retired after approval, and what is not taken over."""
-    for part in merged_parents(ctx, stored):
-        name, short = safe(part["name"]), part["version_id"][:12]
-        leaves = "; after your approval the next `tacit tend --apply` retires it" if part["retires"] else ""
-        yield f"[yellow]Merged from[/yellow] [bold]{name}[/bold] {short}{leaves}"
-        for line in part["lost"][:SHOWN_LOST]:
-            yield f"  [red]not taken over:[/red] {safe(line)}"
 
 
 def merged_parents(ctx: CommandContext, stored: StoredVersion) -> list[dict[str, Any]]:
@@ -247,11 +245,8 @@ def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> 
         line = one_line(line_of(use, texts), max(30, width - 40))
         where = escape(place(use, content))
         yield f"[yellow]{safe(use.value)}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
-    for verb, listed in (
-        ("touches", capabilities_text(needs, most=8)),
-        ("declares", capabilities_text(content.capabilities, most=8)),
-    ):
-        if listed:
+    for verb, capabilities in (("touches", needs), ("declares", content.capabilities)):
+        if listed := capabilities_text(capabilities, most=8):
             yield f"[dim]{verb} {safe(listed)}[/dim]"
 
 
@@ -267,12 +262,8 @@ def effects_of(content: SkillContent) -> list[ResourceUse]:
 def from_outside(version: SkillVersion) -> list[str]:
     """Return the fields whose text came from tool output, a file or the web, or from an unknown source."""
     marked = [path for path, origin in version.origins.items() if origin is Origin.EXTERNAL]
-    return sorted(
-        {
-            path.removesuffix(".arguments")
-            for path in (*marked, *fields_without_origin(version.content, version.origins))
-        }
-    )
+    unknown = fields_without_origin(version.content, version.origins)
+    return sorted({path.removesuffix(".arguments") for path in (*marked, *unknown)})
 
 
 class Reply(StrEnum):
@@ -322,32 +313,27 @@ def grave_ones(ctx: CommandContext, stored: StoredVersion, examination: Examinat
     return [finding for finding in findings_of(ctx, stored, examination) if has_severe_findings([finding])]
 
 
-_LITERALS: Columns[ExternalValue] = Columns(
-    Column("key", lambda literal: literal.key),
-    Column("kind", lambda literal: literal.kind),
-    Column("value", lambda literal: literal.value),
-    Column("field", lambda literal: literal.field),
-)
-_EFFECTS: Columns[ResourceUse] = Columns(
-    Column("effect", lambda use: use.value),
-    Column("field", lambda use: use.field),
-    Column("line", lambda use: use.line),
-)
-
-
 def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return what `show_candidate` prints, for programs."""
     version, examination = stored.version, ctx.memory.reviews.examine(stored.version.id)
-    before = ctx.memory.reviews.last_approved(stored)
+    before = None
+    if approved := ctx.memory.reviews.last_approved(stored):
+        earlier, approval = approved
+        before = {
+            "version_id": earlier.version.id,
+            "by": approval.by if approval else "",
+            "at": approval.at if approval else None,
+            "diff": difference(earlier.version.content, version.content),
+        }
     return {
         "findings": finding_documents(findings_of(ctx, stored, examination), version.content),
-        "effects": _EFFECTS.documents(effects_of(version.content)),
-        "capabilities": {name: getattr(examination.needs, name) for name in CATEGORIES},
+        "effects": [{"effect": use.value, **fields(use, "field", "line")} for use in effects_of(version.content)],
+        "capabilities": fields(examination.needs, *CATEGORIES),
         "declared": version.content.capabilities,
         "from_outside": from_outside(version),
-        "ticks": _LITERALS.documents(examination.literals),
+        "ticks": [fields(literal, "key", "kind", "value", "field") for literal in examination.literals],
         "checks": examination.checks,
-        "approved_before": _approved_before(before, version) if before else None,
+        "approved_before": before,
         "merged_of": merged_parents(ctx, stored),
         "quoted": quoted_passages(ctx, stored),
         "comparison": comparison_document(ctx.memory.library.compare_with_parent(version.id)),
@@ -357,30 +343,13 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
 def finding_documents(findings: Iterable[Finding], content: SkillContent) -> list[dict[str, Any]]:
     """Return findings for programs, each with its file and line."""
     texts = dict(field_texts(content))
-
-    def file_path(finding: Finding) -> str:
-        name, _, number = finding.field.partition(".")
-        inside = name == "files" and number.isdigit() and int(number) < len(content.files)
-        return content.files[int(number)].path if inside else ""
-
-    columns: Columns[Finding] = Columns(
-        Column("severity", lambda finding: finding.severity),
-        Column("rule", lambda finding: finding.rule),
-        Column("message", lambda finding: finding.message),
-        Column("field", lambda finding: finding.field),
-        Column("file", file_path),
-        Column("line", lambda finding: finding.line),
-        Column("span", lambda finding: {"start": finding.start, "end": finding.end}),
-        Column("excerpt", lambda finding: finding.excerpt or line_of(finding, texts)),
-    )
-    return columns.documents(findings)
-
-
-def _approved_before(before: tuple[StoredVersion, Any], version: SkillVersion) -> dict[str, Any]:
-    stored, approval = before
-    return {
-        "version_id": stored.version.id,
-        "by": approval.by if approval else "",
-        "at": approval.at if approval else None,
-        "diff": difference(stored.version.content, version.content),
-    }
+    return [
+        {
+            **fields(finding, "severity", "rule", "message", "field"),
+            "file": _file_path(finding.field, content),
+            "line": finding.line,
+            "span": {"start": finding.start, "end": finding.end},
+            "excerpt": finding.excerpt or line_of(finding, texts),
+        }
+        for finding in findings
+    ]

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
@@ -14,7 +13,6 @@ from rich.padding import Padding
 
 from tacit import render
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
-from tacit.domain.evidence import Reliability
 from tacit.domain.extension import HistoryEvent
 from tacit.domain.identity import plain
 from tacit.domain.ledger import About, record_elsewhere
@@ -27,7 +25,7 @@ from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, one_line
 from tacit.surfaces.cli.propose import import_
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.stats import stats
 from tacit.surfaces.cli.table import SuggestingGroup
 from tacit.surfaces.cli.views import (
@@ -73,7 +71,12 @@ for command in (stats, import_):
 
 def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     visible = ctx.visible(ctx.memory.skills())
-    also = _copies(visible)
+    # Versions of the same name and content at several scopes: the narrowest is listed with the broader ones.
+    alike: dict[tuple[str, str], list[StoredVersion]] = {}
+    for stored in sorted(visible, key=lambda each: each.skill.scope.level.breadth):
+        if stored.status in RECALLABLE:
+            alike.setdefault((stored.version.name, stored.version.hash), []).append(stored)
+    also = {narrowest.version.id: broader for narrowest, *broader in alike.values() if broader}
     copies = {other.version.id for other in chain.from_iterable(also.values())}
     learned = [
         stored for stored in visible if everything or not (stored.status in _UNUSED or stored.version.id in copies)
@@ -89,7 +92,10 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
             | {"reliability": reliability_fields(known), "also_at": scopes.get(stored.version.id, [])}
             for stored, known in rows
         ],
-        "static": _STATIC.documents(static_skills),
+        "static": [
+            {**fields(skill, "name", "description"), "path": str(skill.path), "warnings": [*map(str, skill.warnings)]}
+            for skill in static_skills
+        ],
         "shadowed": [{"name": s.name, "path": str(s.path), "by": str(s.by)} for s in shadowed],
     }
 
@@ -105,23 +111,6 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
                 yield f"[dim]shadowed: {safe(shadow.name)} in {shadow.path} by {shadow.by}[/dim]"
 
     ctx.report(document, parts)
-
-
-_STATIC: Columns[render.Entry] = Columns(
-    Column("name", lambda skill: skill.name),
-    Column("description", lambda skill: skill.description),
-    Column("path", lambda skill: str(skill.path)),
-    Column("warnings", lambda skill: [str(warning) for warning in skill.warnings]),
-)
-
-
-def _copies(versions: Sequence[StoredVersion]) -> dict[str, list[StoredVersion]]:
-    """Return version → versions of the same name and content at broader scopes, the narrowest first."""
-    alike: dict[tuple[str, str], list[StoredVersion]] = {}
-    for stored in sorted(versions, key=lambda each: each.skill.scope.level.breadth):
-        if stored.status in RECALLABLE:
-            alike.setdefault((stored.version.name, stored.version.hash), []).append(stored)
-    return {narrowest.version.id: broader for narrowest, *broader in alike.values() if broader}
 
 
 @skills.command(short_help="Show one skill, its history, or what changed")
@@ -149,69 +138,64 @@ def show(
         return
     if diff or other:
         named = not stored.version.id.startswith(reference)
-        _compare(ctx, *((stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)))
+        versions = (stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)
+        for each in versions:
+            ctx.require_visible(each)
+        before, after = (each.version for each in versions)
+        document = {"before": before.id, "after": after.id, "diff": difference(before.content, after.content)}
+        ctx.report(document, lambda: colored_difference(before.content, after.content))
         return
     if file is not None:
-        text = _file_text(stored, file)
+        texts = {each.path: each.content for each in stored.version.content.files}
+        if file not in texts:
+            message = f"`{stored.version.name}` has no file {file!r}"
+            known = f"files: {', '.join(texts) or 'it has no files'}"
+            raise NotFound(message, code="no_such_file", hint=known)
+        text = texts[file]
         ctx.report({"path": file, "content": text}, lambda: click.echo(clean(text)))
         return
-    known = ctx.memory.archive.reliability(stored.version.id)
-    document = _skill_document(ctx, stored, known)
-    ctx.report(document, lambda: _skill_parts(ctx, stored, known, document, raw=raw))
+    _show_skill(ctx, stored, raw=raw)
 
 
-def _skill_document(ctx: CommandContext, stored: StoredVersion, known: Reliability) -> dict[str, Any]:
-    archive, content = ctx.memory.archive, stored.version.content
-    return SKILLS.document(stored) | {
+def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> None:
+    archive, version, content = ctx.memory.archive, stored.version, stored.version.content
+    known, others = archive.reliability(version.id), archive.namesakes(stored)
+    versions = archive.versions(stored.skill.id)
+    document = SKILLS.document(stored) | {
         "reliability": reliability_fields(known),
         "skill_md": render.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
-        "origins": stored.version.origins,
-        "provenance": stored.version.provenance,
-        "life": archive.transitions(stored.version.id),
-        "versions": _VERSIONS.documents(archive.versions(stored.skill.id)),
-        "evidence": archive.evidence(stored.version.id),
+        **fields(version, "origins", "provenance"),
+        "life": archive.transitions(version.id),
+        "versions": [
+            {"version_id": each.version.id, "status": each.status, "created_at": each.version.created_at}
+            for each in versions
+        ],
+        "evidence": archive.evidence(version.id),
         "record_elsewhere": record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION)),
-        "others": NAMESAKES.documents(archive.namesakes(stored)),
+        "others": NAMESAKES.documents(others),
     }
 
+    def parts() -> Iterator[ReportPart]:
+        if raw or not ctx.console.is_terminal:
+            click.echo(clean(render.render(content)))
+        else:
+            yield skill_page(content)
+            yield ""
+        yield from status_lines(
+            stored,
+            known,
+            lives=document["life"],
+            evidence=document["evidence"],
+            elsewhere=document["record_elsewhere"],
+        )
+        for each in versions:
+            mark = "→" if each.version.id == version.id else " "
+            yield f"[dim]{mark} {each.version.id}  {each.status}  {each.version.created_at:%Y-%m-%d}[/dim]"
+        yield from namesake_lines(others)
 
-_VERSIONS: Columns[StoredVersion] = Columns(
-    Column("version_id", lambda stored: stored.version.id),
-    Column("status", lambda stored: stored.status),
-    Column("created_at", lambda stored: stored.version.created_at),
-)
-
-
-def _skill_parts(
-    ctx: CommandContext, stored: StoredVersion, known: Reliability, document: dict[str, Any], *, raw: bool
-) -> Iterator[ReportPart]:
-    content = stored.version.content
-    if raw or not ctx.console.is_terminal:
-        click.echo(clean(render.render(content)))
-    else:
-        yield skill_page(content)
-        yield ""
-    yield from status_lines(
-        stored,
-        known,
-        lives=document["life"],
-        evidence=document["evidence"],
-        elsewhere=document["record_elsewhere"],
-    )
-    for version in document["versions"]:
-        mark = "→" if version["version_id"] == stored.version.id else " "
-        yield f"[dim]{mark} {version['version_id']}  {version['status']}  {version['created_at']:%Y-%m-%d}[/dim]"
-    yield from namesake_lines(ctx.memory.archive.namesakes(stored))
-
-
-def _compare(ctx: CommandContext, before: StoredVersion, after: StoredVersion) -> None:
-    ctx.require_visible(before)
-    ctx.require_visible(after)
-    contents = before.version.content, after.version.content
-    document = {"before": before.version.id, "after": after.version.id, "diff": difference(*contents)}
-    ctx.report(document, lambda: colored_difference(*contents))
+    ctx.report(document, parts)
 
 
 def _neighbours(ctx: CommandContext, stored: StoredVersion, *, named: bool) -> tuple[StoredVersion, StoredVersion]:
@@ -323,7 +307,7 @@ def sync(ctx: CommandContext, *, by: str) -> None:
     kept = exports.export(ctx.memory.context)
     document = {
         "folders": [{"name": each.name, "path": str(each.path), "what": each.action} for each in kept],
-        "taken_back": [{"name": v.name, "decision": v.decision, "version_id": v.version_id} for v in verdicts],
+        "taken_back": [fields(verdict, "name", "decision", "version_id") for verdict in verdicts],
     }
 
     def lines() -> Iterator[str]:
@@ -348,15 +332,6 @@ def _write(stored: StoredVersion, folder: Path, *, force: bool, writable: bool) 
             raise Refusal(message, code="folder_taken", hint="import it first, or pass --force")
     stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
     return render.save(stored.version.content, folder, stamp=stamp, writable=writable)
-
-
-def _file_text(stored: StoredVersion, path: str) -> str:
-    for file in stored.version.content.files:
-        if file.path == path:
-            return file.content
-    known = ", ".join(file.path for file in stored.version.content.files) or "it has no files"
-    message = f"`{stored.version.name}` has no file {path!r}"
-    raise NotFound(message, code="no_such_file", hint=f"files: {known}")
 
 
 _SHOWN_ID = 14
@@ -432,7 +407,7 @@ _ENTRIES: Columns[dict[str, object]] = Columns(
     Column("", lambda entry: entry["sequence"], "#"),
     Column("", lambda entry: str(entry["at"])[:19].replace("T", " "), "when"),
     Column("", lambda entry: entry["action"], "what"),
-    Column("", lambda entry: _short(str(entry["subject"])), "of"),
+    Column("", lambda entry: _short_subject(str(entry["subject"])), "of"),
     Column("", lambda entry: entry.get("actor", ""), "by"),
     Column("", lambda entry: entry["reason"], "why"),
 )
@@ -449,7 +424,7 @@ def _entries(ctx: CommandContext, entries: Sequence[AuditEntry]) -> list[dict[st
     ]
 
 
-def _short(subject: str) -> str:
+def _short_subject(subject: str) -> str:
     return subject[: _SHOWN_HASH if subject.startswith("sha256:") else _SHOWN_ID]
 
 

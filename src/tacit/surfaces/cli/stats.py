@@ -21,7 +21,7 @@ from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.model_use import model_use, use_text
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs, safe
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, pairs, safe
 from tacit.surfaces.cli.views import STATUS_STYLE, known_reliability, reliability_text
 
 _ROWS = 15
@@ -66,7 +66,7 @@ def stats(
     document = plain(counts) | {
         "store": ctx.place.database,
         "language_model": use,
-        "records": _RECORDS.documents(records),
+        "records": [_record_document(record) for record in records],
     }
     if plot is not None:
         _draw_reliability(records, plot)
@@ -87,25 +87,22 @@ def stats(
 
 def _lift_fields(measured: Lift) -> dict[str, float] | None:
     gain = measured.success
-    return None if gain is None else {"value": gain.value, "low": gain.low, "high": gain.high}
+    return None if gain is None else fields(gain, "value", "low", "high")
 
 
-_RECORDS: Columns[SkillRecord] = Columns(
-    Column("name", lambda record: record.stored.version.name),
-    Column("version_id", lambda record: record.stored.version.id),
-    Column("status", lambda record: record.stored.status),
-    Column("pinned", lambda record: record.pinned),
-    Column("shown", lambda record: record.shown),
-    Column("held_back", lambda record: record.held_back),
-    Column("followed", lambda record: {str(kind): n for kind, n in record.followed.items()}),
-    Column("worked", lambda record: record.worked),
-    Column("failed", lambda record: record.failed),
-    Column("claimed", lambda record: record.claimed),
-    Column("reliability", lambda record: known_reliability(record.reliability)),
-    Column("models", lambda record: {model: known_reliability(known) for model, known in record.models.items()}),
-    Column("lift", lambda record: _lift_fields(record.lift)),
-    Column("used_at", lambda record: record.used_at),
-)
+def _record_document(record: SkillRecord) -> dict[str, Any]:
+    return {
+        "name": record.stored.version.name,
+        "version_id": record.stored.version.id,
+        "status": record.stored.status,
+        **fields(record, "pinned", "shown", "held_back"),
+        "followed": {str(kind): n for kind, n in record.followed.items()},
+        **fields(record, "worked", "failed", "claimed"),
+        "reliability": known_reliability(record.reliability),
+        "models": {model: known_reliability(known) for model, known in record.models.items()},
+        "lift": _lift_fields(record.lift),
+        "used_at": record.used_at,
+    }
 
 
 def _draw_reliability(records: Sequence[SkillRecord], plot: Path) -> None:
@@ -177,15 +174,13 @@ def _percent(value: float) -> str:
     return f"{_points(value)} %"
 
 
-def _plain(value: float) -> str:
-    return f"{value:+.1f}" if round(value, 1) else "0"
-
-
 _AXES = {
     Measure.SUCCESS: Axis(title="points of success", written=_points),
     Measure.STEPS: Axis(title="steps", written=_percent, more_is_better=False),
     Measure.TOKENS: Axis(title="tokens", written=_percent, more_is_better=False),
-    Measure.RETRIES: Axis(title="retries a run", written=_plain, more_is_better=False),
+    Measure.RETRIES: Axis(
+        title="retries a run", written=lambda value: f"{value:+.1f}" if round(value, 1) else "0", more_is_better=False
+    ),
 }
 
 
@@ -311,9 +306,7 @@ def _measured_document(measured: MeasuredLift) -> dict[str, Any]:
 
 def _lift_document(measured: Lift) -> dict[str, Any]:
     return {
-        "known": measured.known,
-        "shown": measured.shown,
-        "held_back": measured.held_back,
+        **fields(measured, "known", "shown", "held_back"),
         "differences": {
             measure.value: {"value": round(d.value, 4), "low": round(d.low, 4), "high": round(d.high, 4)}
             for measure, d in measured.differences.items()

@@ -13,7 +13,7 @@ import click
 from rich.markup import escape
 
 from tacit.config.settings import FILE_NAME
-from tacit.domain.archive import Descent, Manifest, Source, SourceKind
+from tacit.domain.archive import Descent, Source, SourceKind
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.stored import Damage
 from tacit.ingest import journal
@@ -23,15 +23,8 @@ from tacit.maintain.source_project import home_database
 from tacit.store import restore as purge_plan
 from tacit.store import restore as restore_backups
 from tacit.store.connection import StoreDamaged
-from tacit.surfaces.cli.context import (
-    CommandContext,
-    by_option,
-    clean,
-    command_options,
-    counted,
-    progress_bar,
-)
-from tacit.surfaces.cli.report import ReportPart, pairs, print_parts, safe
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, progress_bar
+from tacit.surfaces.cli.report import ReportPart, fields, pairs, print_parts, safe
 from tacit.surfaces.cli.table import SuggestingGroup
 
 _INDEXES = ("vector", "version_words", "episode_words")
@@ -45,16 +38,11 @@ _SHOWN = 12
 _TASK_WIDTH = 80
 _NOUNS = {
     "trajectories": ("trajectory", "trajectories"),
-    "skills": ("skill", "skills"),
-    "versions": ("version", "versions"),
-    "approvals": ("approval", "approvals"),
-    "verdicts": ("verdict", "verdicts"),
-    "uses": ("use", "uses"),
     "evidence": ("piece of evidence", "pieces of evidence"),
-    "remarks": ("remark", "remarks"),
     "entries": ("ledger entry", "ledger entries"),
     "jottings": ("session note", "session notes"),
 }
+"""How kinds of records are counted that are not called as their key is."""
 
 
 @click.group(cls=SuggestingGroup)
@@ -71,7 +59,16 @@ def verify(ctx: CommandContext, *, file: Path | None) -> None:
     With FILE, check a backup instead: against its manifest and as a whole. Nothing is changed.
     """
     if file is not None:
-        _verify_backup(ctx, file)
+        looked = restore_backups.check_backup(file)
+        manifest, age = looked.manifest, "without a manifest"
+        if manifest is not None:
+            since = f"; purged {manifest.purged_at:%Y-%m-%d %H:%M:%S} UTC" if manifest.purged_at else ""
+            age = f"of {manifest.at:%Y-%m-%d %H:%M:%S} UTC{since}"
+        document = {"intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": manifest}
+        intact = f"[green]intact[/green] ({age})" if not looked.damage else None
+        ctx.report(document, intact, *_damage_lines(looked.damage))
+        if looked.damage:
+            ctx.end_with(StoreOutage("the backup is damaged", code="backup_damaged", hint="choose another backup"))
         return
     try:
         damage = ctx.memory.archive.verify()
@@ -85,24 +82,6 @@ def verify(ctx: CommandContext, *, file: Path | None) -> None:
         only_indexes = all(item.subject.startswith(_INDEXES) for item in damage)
         hint = "run `tacit store index --rebuild`" if only_indexes else _RESTORE_HINT
         ctx.end_with(StoreOutage("the store is damaged", code="store_damaged", hint=hint))
-
-
-def _verify_backup(ctx: CommandContext, file: Path) -> None:
-    looked = restore_backups.check_backup(file)
-    document = {
-        "intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": looked.manifest,
-    }  # fmt: skip
-    intact = f"[green]intact[/green] ({_age(looked.manifest)})" if not looked.damage else None
-    ctx.report(document, intact, *_damage_lines(looked.damage))
-    if looked.damage:
-        ctx.end_with(StoreOutage("the backup is damaged", code="backup_damaged", hint="choose another backup"))
-
-
-def _age(manifest: Manifest | None) -> str:
-    if manifest is None:
-        return "without a manifest"
-    since = f"; purged {manifest.purged_at:%Y-%m-%d %H:%M:%S} UTC" if manifest.purged_at else ""
-    return f"of {manifest.at:%Y-%m-%d %H:%M:%S} UTC{since}"
 
 
 def _damage_lines(damage: Sequence[Damage]) -> Iterator[str]:
@@ -245,7 +224,9 @@ def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool
     """
     plan = ctx.memory.archive.descent(*_sources(ctx, **asked))
     if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
-        raise NotFound("nothing in the store came from that", code="nothing_to_purge", hint=_hint(ctx, asked["source"]))
+        near = ctx.memory.archive.nearest_sources(asked["source"]) if asked["source"] else []
+        hint = f"known sources: {', '.join(near)}" if near else "see `tacit skills history` and `tacit skills --all`"
+        raise NotFound("nothing in the store came from that", code="nothing_to_purge", hint=hint)
     if not ctx.as_json:
         print_parts(ctx.console, _plan_parts(ctx, plan))
     if yes or ctx.can_ask:
@@ -296,18 +277,16 @@ def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: 
     ctx.report(document, lines)
 
 
-def _hint(ctx: CommandContext, source: str) -> str:
-    """Return what to look at when nothing was found: similar sources, or the history."""
-    near = ctx.memory.archive.nearest_sources(source) if source else []
-    if not near:
-        return "see `tacit skills history` and `tacit skills --all`"
-    return f"known sources: {', '.join(near)}"
-
-
 def _sources(ctx: CommandContext, *, session_id: str, trajectory: str, source: str, made_by: str) -> list[Source]:
+    if trajectory:
+        found = ctx.memory.archive.resolve(trajectory, "t_")
+        if len(found) > 1:
+            message = f"{trajectory!r} is the beginning of several ids"
+            raise Mistake(message, code="ambiguous_reference", hint=", ".join(found))
+        trajectory = found[0] if found else trajectory  # one that is gone here may still be in a backup
     given = {
         SourceKind.SESSION: session_id,
-        SourceKind.TRAJECTORY: _trajectory_id(ctx, trajectory),
+        SourceKind.TRAJECTORY: trajectory,
         SourceKind.IMPORTED: source,
         SourceKind.PRINCIPAL: made_by,
     }
@@ -325,15 +304,6 @@ def _sources(ctx: CommandContext, *, session_id: str, trajectory: str, source: s
     asked = (str(Path(source).expanduser().absolute()), str(Path(source).expanduser().resolve()))
     paths = [Source(kind=SourceKind.IMPORTED, value=path, root=root) for root in roots for path in dict.fromkeys(asked)]
     return [*sources, *paths]
-
-
-def _trajectory_id(ctx: CommandContext, reference: str) -> str:
-    """Return a trajectory's whole id; one that is gone here may still be in a backup."""
-    found = ctx.memory.archive.resolve(reference, "t_") if reference else []
-    if len(found) > 1:
-        message = f"{reference!r} is the beginning of several ids"
-        raise Mistake(message, code="ambiguous_reference", hint=", ".join(found))
-    return found[0] if found else reference
 
 
 def _remove_journals(ctx: CommandContext, descent: Descent) -> list[str]:
@@ -357,18 +327,15 @@ def _plan_document(ctx: CommandContext, plan: purge_plan.PurgePlan) -> dict[str,
         "sources": list({source.kind: source for source in reversed(descent.sources)}.values()),
         "counts": descent.counts,
         "skills": ctx.memory.archive.names(descent.versions),
-        "trajectories": descent.trajectories,
-        "versions": descent.versions,
-        "relearned": descent.relearned,
-        "demoted": descent.demoted,
-        "exposed": descent.exposed,
+        **fields(descent, "trajectories", "versions", "relearned", "demoted", "exposed"),
         "copies": plan.copies,
     }
 
 
 def _amounts(descent: Descent) -> str:
     """Return how many of each kind are removed."""
-    return ", ".join(counted(n, _NOUNS[kind][0], plural=_NOUNS[kind][1]) for kind, n in descent.counts.items() if n)
+    nouns = {kind: _NOUNS.get(kind, (kind.removesuffix("s"), kind)) for kind in descent.counts}
+    return ", ".join(counted(n, nouns[kind][0], plural=nouns[kind][1]) for kind, n in descent.counts.items() if n)
 
 
 def _plan_parts(ctx: CommandContext, plan: purge_plan.PurgePlan) -> Iterator[ReportPart]:

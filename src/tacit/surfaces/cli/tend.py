@@ -20,26 +20,19 @@ from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
 from tacit.domain.skill import SkillVersion
-from tacit.evidence.friction import MADE_BY, Friction, place_name
+from tacit.evidence.friction import MADE_BY, place_name
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import sentence, sentences, stored_reason
 from tacit.maintain.revision import ParentComparison, SkillFindings
-from tacit.surfaces.cli.context import (
-    CommandContext,
-    by_option,
-    command_options,
-    counted,
-    one_line,
-    progress_bar,
-)
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.context import CommandContext, by_option, command_options, counted, one_line, progress_bar
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.views import (
     STATUS_STYLE,
-    VERDICT,
     colored_difference,
     difference,
     reliability_fields,
     reliability_text,
+    verdict_document,
     verdict_lines,
 )
 
@@ -114,13 +107,16 @@ def tend(
         cares = ctx.memory.library.plan(only=[CareKind(kind) for kind in only], progress=advance)
     asking = apply and not yes and not ctx.as_json
     if not apply or asking:
-        ctx.report({"applied": False, "cares": CARES.documents(cares)}, lambda: _plan_lines(ctx, cares))
+        ctx.report({"applied": False, "cares": [*map(_care_document, cares)]}, lambda: _plan_lines(ctx, cares))
     applicable = [care for care in cares if can_be_applied(care)]
-    if not apply or (asking and not _is_wanted(ctx, applicable)):
+    if not apply or (asking and not applicable):
+        return
+    if asking and not click.confirm(f"Apply {'this' if len(applicable) == 1 else f'these {len(applicable)}'}?"):
+        ctx.console.print("Nothing was done.")
         return
     done, settled = ctx.memory.library.apply(cares, by=ctx.person(by))
     export(ctx.memory.context)
-    document = {"applied": True, "cares": CARES.documents(done), "settled": [plain(m) for m in settled]}
+    document = {"applied": True, "cares": [*map(_care_document, done)], "settled": [plain(m) for m in settled]}
     ctx.report(document, lambda: _applied_lines(done, settled, listed=asking))
 
 
@@ -135,19 +131,18 @@ def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
         export(ctx.memory.context)
 
     def lines() -> Iterator[str]:
-        codes = [care.reasons[0].code for care in tried]
-        for care, code in zip(tried, codes, strict=True):
-            style = _RESULT_STYLE.get(code, "dim")
-            text = safe(sentences(care.reasons))
-            yield f"[bold]{safe(care.name)}[/bold]  [{style}]{text}[/{style}]"
+        counts = Counter(care.reasons[0].code for care in tried)
+        for care in tried:
+            style = _RESULT_STYLE.get(care.reasons[0].code, "dim")
+            yield f"[bold]{safe(care.name)}[/bold]  [{style}]{safe(sentences(care.reasons))}[/{style}]"
         passed, failed, unchecked = (
-            codes.count(code) for code in (CareReason.PASSED, CareReason.FAILED, CareReason.NOT_CHECKABLE)
+            counts[code] for code in (CareReason.PASSED, CareReason.FAILED, CareReason.NOT_CHECKABLE)
         )
         yield f"{passed} passed, {failed} failed, {unchecked} not checkable here"
         if not keep and passed + failed:
             yield "Nothing was stored: [bold]tacit tend --revalidate --apply[/bold] stores it as evidence."
 
-    ctx.report({"applied": keep, "cares": CARES.documents(tried)}, lines)
+    ctx.report({"applied": keep, "cares": [*map(_care_document, tried)]}, lines)
 
 
 def can_be_applied(care: Care) -> bool:
@@ -166,15 +161,6 @@ def settled_lines(ctx: CommandContext, settled: Sequence[Transition], suggestion
         yield f"{counted(suggestions, 'suggestion')} for the library. Run [bold]tacit tend[/bold]."
 
 
-def _is_wanted(ctx: CommandContext, applicable: Sequence[Care]) -> bool:
-    if not applicable:
-        return False
-    if click.confirm(f"Apply {'this' if len(applicable) == 1 else f'these {len(applicable)}'}?"):
-        return True
-    ctx.console.print("Nothing was done.")
-    return False
-
-
 def _effect(care: Care) -> str:
     """Return what applying it does; empty where it is only advice."""
     moved = f"{care.move.before} → {care.move.after}" if care.move else ""
@@ -183,30 +169,39 @@ def _effect(care: Care) -> str:
     return ", ".join(part for part in (moved, proposed, noted) if part)
 
 
-CARES: Columns[Care] = Columns(
-    Column("kind", lambda care: care.kind),
-    Column("name", lambda care: care.name),
-    Column("subject", lambda care: care.subject),
-    Column("skill_id", lambda care: care.skill_id),
-    Column("codes", lambda care: list(care.codes)),
-    Column("reason", lambda care: sentences(care.reasons)),
-    Column("effect", _effect),
-    Column("before", lambda care: care.move.before if care.move else None),
-    Column("after", lambda care: care.move.after if care.move else None),
-    Column("proposes", lambda care: care.candidate.content.name if care.candidate else None),
-    Column("parents", lambda care: list(care.candidate.parents) if care.candidate else []),
-    Column("remark", lambda care: care.remark.about if care.remark else None),
-    Column("evidence_ids", lambda care: list(care.evidence_ids)),
-    Column("advice", lambda care: sentences(care.advice)),
-    Column("applied", lambda care: care.applied),
-)
+def _care_document(care: Care) -> dict[str, Any]:
+    move, candidate = care.move, care.candidate
+    return {
+        **fields(care, "kind", "name", "subject", "skill_id"),
+        "codes": list(care.codes),
+        "reason": sentences(care.reasons),
+        "effect": _effect(care),
+        "before": move.before if move else None,
+        "after": move.after if move else None,
+        "proposes": candidate.content.name if candidate else None,
+        "parents": list(candidate.parents) if candidate else [],
+        "remark": care.remark.about if care.remark else None,
+        "evidence_ids": list(care.evidence_ids),
+        "advice": sentences(care.advice),
+        "applied": care.applied,
+    }
 
 
 def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
     if not cares:
         yield "[green]No suggestions[/green]: the library needs no maintenance."
     for kind, group in groupby(cares, key=lambda care: care.kind):
-        yield from _kind_lines(kind, list(group))
+        listed = list(group)
+        yield f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(listed)})[/dim]"
+        for care in listed[:SHOWN]:
+            effect = _effect(care)
+            change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
+            yield f"  [bold]{safe(care.name)}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
+            yield f"    {safe(sentences(care.reasons))}"
+            if care.advice:
+                yield f"    [dim]{safe(sentences(care.advice))}[/dim]"
+        if len(listed) > SHOWN:
+            yield f"  [dim]and {len(listed) - SHOWN} more (--only {kind}, or --json lists all)[/dim]"
     if cares:
         applicable = sum(map(can_be_applied, cares))
         count = counted(len(cares), "suggestion")
@@ -215,19 +210,6 @@ def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         yield f"{counted(waiting, 'version')} {verb} for review. Run [bold]tacit review[/bold]."
-
-
-def _kind_lines(kind: CareKind, cares: Sequence[Care]) -> Iterator[str]:
-    yield f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(cares)})[/dim]"
-    for care in cares[:SHOWN]:
-        effect = _effect(care)
-        change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
-        yield f"  [bold]{safe(care.name)}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
-        yield f"    {safe(sentences(care.reasons))}"
-        if care.advice:
-            yield f"    [dim]{safe(sentences(care.advice))}[/dim]"
-    if len(cares) > SHOWN:
-        yield f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]"
 
 
 def _applied_lines(done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> Iterator[str]:
@@ -254,7 +236,9 @@ SHOWN_RUNS = 6
 def report_refinements(ctx: CommandContext, name: str | None, *, propose: bool) -> None:
     """Report what runs ran into with one skill, or with every skill in use, and the next versions that they suggest."""
     found = ctx.memory.library.findings(name or "")
-    verdicts = _proposed(ctx, found) if propose else {}
+    asked = [each.stored.version.id for each in found if propose and each.candidate]
+    made = {identity: ctx.memory.library.refine(identity) for identity in asked}
+    verdicts = {identity: verdict for identity, verdict in made.items() if verdict is not None}
     document = {"skills": [_findings_document(each, verdicts.get(each.stored.version.id)) for each in found]}
 
     def parts() -> Iterator[ReportPart]:
@@ -265,12 +249,6 @@ def report_refinements(ctx: CommandContext, name: str | None, *, propose: bool) 
             yield "Nothing to propose: runs suggest no next version that was not proposed before."
 
     ctx.report(document, parts)
-
-
-def _proposed(ctx: CommandContext, found: Sequence[SkillFindings]) -> dict[str, Verdict]:
-    ids = [each.stored.version.id for each in found if each.candidate]
-    made = {identity: ctx.memory.library.refine(identity) for identity in ids}
-    return {identity: verdict for identity, verdict in made.items() if verdict is not None}
 
 
 def _findings_document(found: SkillFindings, verdict: Verdict | None) -> dict[str, Any]:
@@ -284,8 +262,7 @@ def _findings_document(found: SkillFindings, verdict: Verdict | None) -> dict[st
         "friction": quality.met,
         "friction_per_use": round(quality.per_use, 2),
         "by_step": {str(step): kinds for step, kinds in quality.by_step.items()},
-        "verified": quality.verified,
-        "succeeded": quality.succeeded,
+        **fields(quality, "verified", "succeeded"),
         "themes": dict(quality.themes),
         "needs_review": [sentence(reason) for reason in quality.reasons],
         "runs": [{"trajectory_id": run, "met": list(each)} for run, each in found.met.items()],
@@ -301,7 +278,7 @@ def _findings_document(found: SkillFindings, verdict: Verdict | None) -> dict[st
         else None,
         "waiting": found.waiting.version.id if found.waiting else None,
         "comparison": comparison_document(found.comparison),
-        "proposed": VERDICT.document(verdict) if verdict else None,
+        "proposed": verdict_document(verdict) if verdict else None,
     }
 
 
@@ -328,21 +305,16 @@ def refinement_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str
         parent = compared.parent.version
         runs = [each for each in version.provenance.trajectory_ids if each not in parent.provenance.trajectory_ids]
         yield f"[bold]Based on {counted(len(runs), 'run')} of {parent.id[:10]}[/bold]"
-        for line in _run_lines(ctx, parent, runs):
-            yield f"  [dim]{safe(line)}[/dim]"
+        met = ctx.memory.library.findings(parent.id)[0].met
+        for identity in runs[:SHOWN_RUNS]:
+            frictions = met.get(identity, ())[:SHOWN_FRICTION]
+            steps = len(parent.content.steps)
+            text = "; ".join(f"{place_name(each.step, steps)}: {each.detail}" for each in frictions)
+            yield f"  [dim]{identity[:12]}  {safe(text or 'took another path')}[/dim]"
+        if len(runs) > SHOWN_RUNS:
+            yield f"  [dim]and {len(runs) - SHOWN_RUNS} more[/dim]"
     if compared.after.known or compared.regressions:
         yield from _comparison_lines(compared)
-
-
-def _run_lines(ctx: CommandContext, parent: SkillVersion, trajectory_ids: Sequence[str]) -> Iterator[str]:
-    """Yield the runs behind a refinement, each with what it ran into."""
-    met = ctx.memory.library.findings(parent.id)[0].met
-    for identity in trajectory_ids[:SHOWN_RUNS]:
-        frictions = met.get(identity, ())[:SHOWN_FRICTION]
-        text = "; ".join(f"{_step_name(each, parent)}: {each.detail}" for each in frictions)
-        yield f"{identity[:12]}  {text or 'took another path'}"
-    if len(trajectory_ids) > SHOWN_RUNS:
-        yield f"and {len(trajectory_ids) - SHOWN_RUNS} more"
 
 
 def _worst_step(found: SkillFindings) -> str:
@@ -435,7 +407,3 @@ def _comparison_lines(compared: ParentComparison) -> Iterator[str]:
         yield f"[red]Regression:[/red] fails a task that an earlier version solved {runs}"
     if compared.regressions:
         yield f"  [bold]tacit undo {parent} --to {parent}[/bold] goes back to it"
-
-
-def _step_name(friction: Friction, version: SkillVersion) -> str:
-    return place_name(friction.step, len(version.content.steps))

@@ -17,7 +17,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.surfaces.cli.report import Column, Columns, clean, one_line, safe
+from tacit.surfaces.cli.report import Column, Columns, clean, fields, one_line, safe
 
 STATUS_STYLE = {
     "candidate": "yellow",
@@ -38,21 +38,18 @@ DECISION_TEXT = {
 """What a decision of the gate means for the reader."""
 _CUES_HEADING = "===== words of a task that count for it, or, if negative, against it ====="
 _NO_SCOPES: Mapping[str, Sequence[str]] = {}
-VERDICT: Columns[Verdict] = Columns(
-    Column("proposed", lambda verdict: verdict.decision is not Decision.REJECT),
-    Column("decision", lambda verdict: verdict.decision),
-    Column("relation", lambda verdict: verdict.relation),
-    Column("name", lambda verdict: verdict.name),
-    Column("version_id", lambda verdict: verdict.version_id),
-    Column("findings", lambda verdict: verdict.findings),
-)
-"""The gate's verdict on a proposal."""
 NAMESAKES: Columns[StoredVersion] = Columns(
     Column("version_id", lambda stored: stored.version.id),
     Column("scope", lambda stored: str(stored.skill.scope)),
     Column("status", lambda stored: stored.status),
 )
 """Other skills of the same name."""
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """Return the gate's verdict on a proposal."""
+    proposed = verdict.decision is not Decision.REJECT
+    return {"proposed": proposed, **fields(verdict, "decision", "relation", "name", "version_id", "findings")}
 
 
 def namesake_lines(others: Sequence[StoredVersion]) -> Iterator[str]:
@@ -137,8 +134,7 @@ def reliability_fields(known: Reliability) -> dict[str, Any]:
         "known": known.known,
         "low": round(known.low, 4),
         "high": round(known.high, 4),
-        "votes": known.votes,
-        "worked": known.worked,
+        **fields(known, "votes", "worked"),
         "successes": round(known.successes, 4),
         "trials": round(known.trials, 4),
         "self_reported": known.self_reported,
