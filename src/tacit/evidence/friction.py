@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from tacit.domain.identity import digest
@@ -29,7 +28,6 @@ from tacit.text.tool_calls import (
     FILE_WRITERS,
     SILENT,
     Effect,
-    ToolCall,
     command_of,
     essential,
     plain_name,
@@ -86,8 +84,6 @@ class SkillRun:
     that."""
     proven: bool = False
     """Whether its success was verified independently of the agent."""
-    values: Mapping[str, str] = field(default_factory=dict)
-    """What the skill's parameters were in this run, where that is known already."""
 
     @property
     def session(self) -> str:
@@ -107,8 +103,22 @@ class SkillRun:
     @cached_property
     def calls(self) -> tuple[RunCall, ...]:
         """The tool calls in order, in the skill's terms."""
-        values = {**_values(self), **self.values}
-        return tuple(self._call(call, values) for call in tool_calls(self.trajectory))
+        values = _values(self)
+        found = []
+        for call in tool_calls(self.trajectory):
+            step, arguments = call.step, essential(call.step.arguments)
+            general = _mapped(arguments, partial(general_text, values=values, workspace=call.workspace))
+            found.append(
+                RunCall(
+                    step=step,
+                    effect=call.effect,
+                    worked=call.worked,
+                    arguments=general,
+                    key=key_of(step.tool, general),
+                    label=_label(step.tool, arguments),
+                )
+            )
+        return tuple(found)
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -116,8 +126,7 @@ class SkillRun:
 
         `BEFORE_THE_FIRST` and, behind the last step, the number of steps are places too.
         """
-        done = sorted(self.at)
-        return {call.index: self.at.get(call.index, self._place(call, done)) for call in self.calls}
+        return {call.index: self._place(call) for call in self.calls}
 
     def call(self, run_step: int) -> RunCall:
         """The call of one step."""
@@ -130,7 +139,7 @@ class SkillRun:
     def is_placed(self, call: RunCall) -> bool:
         """Whether a call is one of the skill's own steps, or an attempt at one."""
         place = self.places[call.index]
-        return call.index in self.at or (0 <= place < len(self.content.steps) and _resembles(call, self.content, place))
+        return call.index in self.at or (0 <= place < len(self.content.steps) and self._resembles(call, place))
 
     def did(self, number: int) -> bool:
         """Whether a step of the skill was done, or something like it in its place."""
@@ -144,34 +153,25 @@ class SkillRun:
 
     def gap(self, call: RunCall) -> int:
         """The step of the skill that was done last before a call."""
-        done = sorted(self.at)
-        before = bisect_right(done, call.index) - 1
-        return self.at[done[before]] if before >= 0 else BEFORE_THE_FIRST
+        before = [index for index in self.at if index <= call.index]
+        return self.at[max(before)] if before else BEFORE_THE_FIRST
 
-    def _place(self, call: RunCall, done: list[int]) -> int:
-        """An attempt at a step near by, or the place behind the step that was done last."""
-        steps = self.content.steps
-        before = bisect_right(done, call.index) - 1
-        after = bisect_left(done, call.index)
-        low = self.at[done[before]] if before >= 0 else BEFORE_THE_FIRST
-        high = self.at[done[after]] if after < len(done) else len(steps) - 1
-        near = [number for number in range(max(low, 0), high + 1) if _resembles(call, self.content, number)]
+    def _place(self, call: RunCall) -> int:
+        """Its own step, an attempt at a step near by, or the place behind the step that was done last."""
+        if call.index in self.at:
+            return self.at[call.index]
+        steps, low = self.content.steps, self.gap(call)
+        after = [index for index in self.at if index > call.index]
+        high = self.at[min(after)] if after else len(steps) - 1
+        near = [number for number in range(max(low, 0), high + 1) if self._resembles(call, number)]
         if near:
             return max(near, key=lambda number: (number > low, -number))
         return len(steps) if low == len(steps) - 1 else low
 
-    def _call(self, call: ToolCall, values: Mapping[str, str]) -> RunCall:
-        step, workspace = call.step, call.workspace
-        arguments = essential(step.arguments)
-        general: dict[str, Any] = _mapped(arguments, lambda text: general_text(text, values, workspace=workspace))
-        return RunCall(
-            step=step,
-            effect=call.effect,
-            worked=call.worked,
-            arguments=general,
-            key=key_of(step.tool, general),
-            label=_label(step.tool, arguments),
-        )
+    def _resembles(self, call: RunCall, number: int) -> bool:
+        """Whether a call is an attempt at a step: the same program and subcommand, or the same tool."""
+        label = label_of(self.content.steps[number])
+        return bool(label) and label == call.label
 
 
 def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -302,12 +302,6 @@ def _bound(template: str, text: str) -> dict[str, str]:
     return match.groupdict() if match else {}
 
 
-def _resembles(call: RunCall, content: SkillContent, number: int) -> bool:
-    """Whether a call is an attempt at a step: the same program and subcommand, or the same tool."""
-    label = label_of(content.steps[number])
-    return bool(label) and label == call.label
-
-
 def _label(tool: str, arguments: Mapping[str, Any]) -> str:
     command = command_of(tool, arguments)
     working = [each for each in parse_command(command) if each.program not in SILENT]
@@ -330,7 +324,7 @@ def _mapped(value: Any, change: Any) -> Any:
 MADE_BY = "tacit.refinement/1"
 """The author of revisions that were made from runs; a stored name."""
 DETAIL_MAX = 200
-THEME_MAX = 80
+_CALL_MAX = 80
 
 
 class FrictionKind(StrEnum):
@@ -413,11 +407,6 @@ def place_name(step: int, steps: int) -> str:
     return f"step {step + 1}" if step < steps else "after the last step"
 
 
-def theme_of(friction: Friction) -> str:
-    """Return the subject of a correction, short enough to be counted by."""
-    return friction.detail.casefold()[:THEME_MAX]
-
-
 def _failures(run: SkillRun) -> Iterator[Friction]:
     for at, call in enumerate(run.calls):
         refused = _is_denied(call)
@@ -453,17 +442,14 @@ def _repair(run: SkillRun, failed: RunCall, after: Sequence[RunCall]) -> RunCall
             return None  # the same call worked later
         if call.label == failed.label:
             return call
-        if other is None and call.effect is not Effect.READ and not _serves(call, failed):
+        # files edited before a command is tried again do not replace it
+        if other is None and call.effect is not Effect.READ and not (edits_files(call) and failed.command):
             other = call
-        if other is None and failed.effect is Effect.READ and call.effect is Effect.READ and _shares_name(call, failed):
+        reads = failed.effect is Effect.READ and call.effect is Effect.READ
+        if other is None and reads and not _file_names(call).isdisjoint(_file_names(failed)):
             other = call
     # Changes after a failing check are the work itself, not another way to check.
     return None if failed.effect is Effect.CHECK and other is not None and other.effect is not Effect.CHECK else other
-
-
-def _serves(call: RunCall, failed: RunCall) -> bool:
-    """Whether a call edits files before a command is tried again."""
-    return edits_files(call) and bool(failed.command)
 
 
 def _corrections(run: SkillRun) -> Iterator[Friction]:
@@ -473,29 +459,19 @@ def _corrections(run: SkillRun) -> Iterator[Friction]:
     for message in run.objections:
         earlier = max((index for index in messages if index < message), default=-1)
         later = min((index for index in messages if index > message), default=1 << 30)
-        before = [
-            c for c in run.calls if earlier < c.index < message and (c.effect is not Effect.READ or c.index in run.at)
-        ]
-        if not before or not any(run.is_placed(call) for call in before):
+        before = [call for call in run.calls if earlier < call.index < message and run.is_placed(call)]
+        placed = [call for call in before if call.effect is not Effect.READ or call.index in run.at]
+        if not placed:
             continue
-        placed = [call for call in before if run.is_placed(call)]
-        at_fault = ([call for call in placed if call.effect is Effect.WRITE] or placed)[
-            -1
-        ]  # who objects, objects to a change
+        # who objects, objects to a change
+        at_fault = ([call for call in placed if call.effect is Effect.WRITE] or placed)[-1]
         after = [c for c in run.calls if message < c.index < later and c.worked and c.effect == at_fault.effect]
         place = run.places[at_fault.index]
         fitting = [c for c in after if run.at.get(c.index, place) == place and c.key != at_fault.key]
         alike = [c for c in fitting if c.label == at_fault.label]
         instead = next(iter(alike or fitting), None)
-        detail = one_line(texts[message])[:DETAIL_MAX]
-        yield Friction(
-            kind=FrictionKind.CORRECTION,
-            step=place,
-            detail=detail,
-            run_step=message,
-            instead=instead.index if instead else None,
-            at_fault=run.says(at_fault, place) and not (instead is not None and run.says(instead, place)),
-        )
+        made = _friction(run, at_fault, FrictionKind.CORRECTION, texts[message], instead)
+        yield dataclasses.replace(made, run_step=message)
 
 
 def _divergences(run: SkillRun, taken: set[int | None]) -> Iterator[Friction]:
@@ -530,38 +506,39 @@ def _missing(run: SkillRun, call: RunCall) -> tuple[str, ...]:
     if not 0 <= place < len(run.content.steps):
         return ()
     step = run.content.steps[place]
-    texts = f"{command_in(step)}\n{step.text}\n" + "\n".join(_strings_in(step.arguments.values()))
-    named = [path for text in _strings_in(call.arguments.values()) for path in _PATH.findall(text)]
-    return tuple(dict.fromkeys(path for path in named if path in texts))
+    texts = f"{command_in(step)}\n{step.text}\n" + "\n".join(strings_in(step.arguments.values()))
+    return tuple(dict.fromkeys(path for path in _paths(call) if path in texts))
 
 
 def _found(path: str, repair: RunCall | None) -> str:
     """The path of a missing file in the call that worked: one with the same name, or the only new one."""
     if repair is None:
         return ""
-    named = [each for text in _strings_in(repair.arguments.values()) for each in _PATH.findall(text) if each != path]
+    named = [each for each in _paths(repair) if each != path]
     name = path.rpartition("/")[2]
     alike = [each for each in named if each.rpartition("/")[2] == name]
     chosen: list[str] = alike or (named if len(set(named)) == 1 else [])
     return chosen[0] if chosen else ""
 
 
-def _shares_name(call: RunCall, failed: RunCall) -> bool:
-    names = [
-        {path.rpartition("/")[2] for text in _strings_in(each.arguments.values()) for path in _PATH.findall(text)}
-        for each in (call, failed)
-    ]
-    return not names[0].isdisjoint(names[1])
+def _paths(call: RunCall) -> list[str]:
+    """The paths that a call's arguments name."""
+    return [path for text in strings_in(call.arguments.values()) for path in _PATH.findall(text)]
 
 
-def _strings_in(values: object) -> Iterator[str]:
+def _file_names(call: RunCall) -> set[str]:
+    return {path.rpartition("/")[2] for path in _paths(call)}
+
+
+def strings_in(values: object) -> Iterator[str]:
+    """Yield the texts in nested arguments, without the keys."""
     if isinstance(values, str):
         yield values
     elif isinstance(values, dict):
-        yield from _strings_in(values.values())
+        yield from strings_in(values.values())
     elif hasattr(values, "__iter__"):
         for value in values:
-            yield from _strings_in(value)
+            yield from strings_in(value)
 
 
 def _call_text(call: RunCall) -> str:
@@ -570,9 +547,6 @@ def _call_text(call: RunCall) -> str:
     shown = call.command or f"{call.step.tool}({inner})"
     line = one_line(shown).replace("`", "'")
     return f"`{line if len(line) <= _CALL_MAX else line[: _CALL_MAX - 1] + '…'}`"
-
-
-_CALL_MAX = 80
 
 
 def _friction(

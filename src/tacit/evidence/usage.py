@@ -16,6 +16,7 @@ from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
+from tacit.evidence.friction import strings_in
 from tacit.evidence.reliability import votes
 from tacit.store.lexical_search import EVERYDAY
 from tacit.text.words import STOP_WORDS, terms
@@ -84,24 +85,13 @@ def _agent_words(step: Step) -> set[str]:
     """The words of what the agent says and does in a step."""
     if step.role is not Role.AGENT:
         return set()
-    return _words("\n".join([step.text, *_string_values(dict(step.arguments))]))
+    return _words("\n".join([step.text, *strings_in(step.arguments.values())]))
 
 
 def _received_words(step: Step, asked: Collection[int]) -> set[str]:
     """The words that a step gives to the agent."""
     text = "" if step.role is Role.AGENT else step.text
     return _words(text if step.index in asked else f"{text}\n{step.observation}")
-
-
-def _string_values(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _string_values(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _string_values(item)
 
 
 def _words(text: str) -> set[str]:

@@ -28,7 +28,6 @@ from tacit.evidence.friction import (
     fits,
     frictions_of,
     label_of,
-    theme_of,
 )
 from tacit.evidence.reliability import reliability, votes
 from tacit.learn import friction_notes, skill_usage
@@ -51,6 +50,7 @@ USES_LEAST = 2
 CORRECTIONS_MOST = 3
 _SIMILAR = 0.5
 """How similar two corrections must be to have one subject."""
+_THEME_MAX = 80
 _REJECTED = frozenset({Status.REJECTED, Status.RETIRED})
 _NOT_USED = frozenset({Following.IGNORED, Following.CONTRADICTED})
 
@@ -363,8 +363,8 @@ def _themes(runs: Iterable[Sequence[Friction]]) -> tuple[tuple[str, int], ...]:
     """Corrections by subject with the number of runs, the most frequent first; a run counts once per subject."""
     groups: list[tuple[str, frozenset[str], int]] = []
     for frictions in runs:
-        corrections = dict.fromkeys(theme_of(each) for each in frictions if each.kind is FrictionKind.CORRECTION)
-        for theme in corrections:
+        corrections = [each.detail for each in frictions if each.kind is FrictionKind.CORRECTION]
+        for theme in dict.fromkeys(detail.casefold()[:_THEME_MAX] for detail in corrections):
             words = term_set(theme)
             at = next(
                 (i for i, group in enumerate(groups) if theme == group[0] or jaccard(words, group[1]) >= _SIMILAR), None
