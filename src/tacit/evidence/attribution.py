@@ -14,7 +14,7 @@ says, and only a comparison with control runs shows what the skill adds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.domain.evidence import Following
@@ -75,10 +75,6 @@ class RunStretch:
         wanted = plain_skill(name)
         return [step for step in self._skilled if plain_skill(step.skill) == wanted]
 
-    def after(self, index: int) -> list[DoneOperation]:
-        """Return the operations after a step."""
-        return [done for done in self.done if done.step.index > index]
-
 
 def plain_skill(name: str) -> str:
     """Return a skill's own name, without the plugin or folder that a client may prefix."""
@@ -122,13 +118,14 @@ class WantedOperation:
 
 def wanted_operations(content: SkillContent) -> tuple[WantedOperation, ...]:
     """Return the operations of a skill in order; of its text where there are no steps."""
-    steps = content.steps or (SkillStep(text=_instruction_text(content)),)
-    return tuple(
-        WantedOperation(operation, number, step.optional)
-        for number, step in enumerate(steps)
-        for operation in _step_operations(step)
-        if is_specific(operation)
-    )
+    # of a lesson only the fix gives instructions, not the problem
+    fix = content.body.partition("**Fix.**")[2].partition("\n\n")[0] if content.kind is Kind.LESSON else ""
+    found: list[WantedOperation] = []
+    for number, step in enumerate(content.steps or [SkillStep(text=fix or f"{content.description}\n{content.body}")]):
+        named = [operation for operation, is_wanted in _named_operations(step.text) if is_wanted]
+        operations = operations_of(step.tool, step.arguments) if step.tool else named
+        found += [WantedOperation(each, number, step.optional) for each in operations if is_specific(each)]
+    return tuple(found)
 
 
 def forbidden_operations(content: SkillContent) -> tuple[Operation, ...]:
@@ -156,34 +153,21 @@ def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Itera
                 yield plain_name(named[1]), pitfall.step
 
 
-def _step_operations(step: SkillStep) -> tuple[Operation, ...]:
-    if step.tool:
-        return operations_of(step.tool, step.arguments)
-    return tuple(operation for operation, is_wanted in _named_operations(step.text) if is_wanted)
-
-
-def _instruction_text(content: SkillContent) -> str:
-    """The text that gives instructions: of a lesson only the fix, not the problem."""
-    fix = content.body.partition("**Fix.**")[2].partition("\n\n")[0] if content.kind is Kind.LESSON else ""
-    return fix or f"{content.description}\n{content.body}"
-
-
 def _named_operations(text: str) -> Iterator[tuple[Operation, bool | None]]:
     """Operations that a text names as code, each with whether it is wanted or forbidden; None where that is not clear."""
     before = 0
     for span in _SPAN.finditer(text):
-        lead = _SENTENCE_END.split(text[before : span.start()])[-1]
+        clauses = _CLAUSE_END.split(_SENTENCE_END.split(text[before : span.start()])[-1])
         before = span.end()
-        is_wanted = None if _FAILING.match(text, span.end()) else _is_wanted(_CLAUSE_END.split(lead))
+        hangs = any(_HANGING.search(clause) for clause in clauses[:-1])
+        is_wanted: bool | None = True  # the words before it decide, above all its own clause
+        if _FAILING.match(text, span.end()):
+            is_wanted = None
+        elif _FORBIDDING.search(clauses[-1]):
+            is_wanted = False
+        elif hangs or _UNCLEAR.search(clauses[-1]):
+            is_wanted = None
         yield from ((operation, is_wanted) for operation in _read(span[1].strip()))
-
-
-def _is_wanted(clauses: Sequence[str]) -> bool | None:
-    """What the words before a piece of code make of it; the last clause decides."""
-    if _FORBIDDING.search(clauses[-1]):
-        return False
-    hanging = any(_HANGING.search(clause) for clause in clauses[:-1])
-    return None if hanging or _UNCLEAR.search(clauses[-1]) else True
 
 
 def _read(code: str) -> tuple[Operation, ...]:
@@ -315,7 +299,7 @@ def align(
         found = {name: align(trajectory, part, start=start, end=end) for name, part in (parts or {}).items()}
         return _composite_alignment(content, found)
     if content.kind is Kind.LESSON:
-        return align_lesson(run, content, followed=_judge)
+        return _align_lesson(run, content)
     if content.kind is not Kind.PROCEDURE and not content.steps:
         return _by_rule(run, content)
     return _judge(run, content, run.done)
@@ -327,22 +311,22 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
     acted = [step.index for step in under if step in run.actions and step.tool.casefold() != "skill"]
     if not wanted:
         return _by_client_report(done, content, acted)
-    if run.is_blind and _fixes_values_of(wanted, done):
+    made = {each.operation.name for each in done}
+    if run.is_blind and any(each.operation.name in made and fixes_values(each.operation) for each in wanted):
         return None
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
-    against = _is_contradicted(found, content)
-    if against:
+    missing, made = found.missing(), {each.operation.name for each in found.done}
+    ended_wrongly = any(tool in made and due in missing for tool, due in wrong_ends(content.pitfalls, content.steps))
+    if ended_wrongly or found.is_opposed() or _does_forbidden(found.done, content):
         following = Following.CONTRADICTED
+        reasons.insert(0, "it did the opposite of what is laid down, or what is advised against")
     total = found.weight()
     return Alignment(
         following=following,
         adherence=found.weight(matched=True) / total if total else 0.0,
         matched=found.steps(),
-        reasons=(
-            *(["it did the opposite of what is laid down, or what is advised against"] if against else []),
-            *reasons,
-        ),
+        reasons=tuple(reasons),
     )
 
 
@@ -355,12 +339,6 @@ def _by_client_report(done: Sequence[DoneOperation], content: SkillContent, acte
         return None
     reasons = ("nothing of it can be looked for; the client names it for steps of the run",)
     return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=reasons)
-
-
-def _fixes_values_of(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> bool:
-    """Whether a skill fixes values for calls that the run made."""
-    made = {each.operation.name for each in done}
-    return any(each.operation.name in made and fixes_values(each.operation) for each in wanted)
 
 
 def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
@@ -379,13 +357,6 @@ def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -
     if share > some or (taken_up and acted):
         return Following.PARTLY, reasons
     return Following.IGNORED, reasons
-
-
-def _is_contradicted(found: OperationPairs, content: SkillContent) -> bool:
-    """Whether operations of the run contradict the skill."""
-    missing, done = found.missing(), {each.operation.name for each in found.done}
-    ended_wrongly = any(tool in done and due in missing for tool, due in wrong_ends(content.pitfalls, content.steps))
-    return ended_wrongly or found.is_opposed() or _does_forbidden(found.done, content)
 
 
 def _does_forbidden(done: Sequence[DoneOperation], content: SkillContent) -> bool:
@@ -430,35 +401,31 @@ def _composite_alignment(content: SkillContent, parts: Mapping[str, Alignment | 
     best = max((part for _, part in known), key=lambda part: (part.following is Following.FOLLOWED, part.adherence))
     deciding = [part for _, part in due] or [best]
     followed = sum(part.following is Following.FOLLOWED for part in deciding)
+    combined, found = Following.PARTLY, {part.following for part in deciding}
+    if Following.CONTRADICTED in found:
+        combined = Following.CONTRADICTED
+    elif len(found) == 1:
+        combined = found.pop()
     return Alignment(
-        following=_combined([part.following for part in deciding]),
+        following=combined,
         adherence=sum(part.adherence for part in deciding) / len(deciding),
-        matched={n: _steps_of(part) for n, part in known if part.matched},
+        matched={
+            n: tuple(sorted({index for steps in part.matched.values() for index in steps}))
+            for n, part in known
+            if part.matched
+        },
         reasons=(f"{followed} of {len(deciding)} parts that count were followed",),
     )
 
 
-def _steps_of(part: Alignment) -> tuple[int, ...]:
-    return tuple(sorted({index for steps in part.matched.values() for index in steps}))
-
-
-def _combined(parts: Sequence[Following]) -> Following:
-    if Following.CONTRADICTED in parts:
-        return Following.CONTRADICTED
-    if set(parts) == {Following.FOLLOWED}:
-        return Following.FOLLOWED
-    return Following.IGNORED if set(parts) == {Following.IGNORED} else Following.PARTLY
-
-
-Judge = Callable[[RunStretch, SkillContent, Sequence[DoneOperation]], Alignment | None]
 _ALIKE = 0.8
 
 
-def align_lesson(run: RunStretch, content: SkillContent, *, followed: Judge) -> Alignment | None:
+def _align_lesson(run: RunStretch, content: SkillContent) -> Alignment | None:
     """How a run stands to a lesson."""
     met = [step for step in run.trajectory.actions if is_met(content.signature, step)] if content.signature else []
     first = met[0].index if met else run.start - 1
-    fixed = followed(run, content, run.after(first))
+    fixed = _judge(run, content, [done for done in run.done if done.step.index > first])
     if fixed is None or fixed.following is Following.FOLLOWED or not content.signature:
         return fixed
     if fixed.following is Following.IGNORED and any(step in run.actions for step in met):

@@ -18,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from statistics import NormalDist, fmean
@@ -30,9 +29,10 @@ from tacit.domain.evidence import WORTH, Evidence, Grade, Use
 from tacit.domain.holdout import is_held_back
 from tacit.domain.identity import content_id
 from tacit.domain.reason_code import ReasonCode
-from tacit.domain.selection import Item, LeftOut, Plan, Selection
+from tacit.domain.selection import Item, LeftOut, Selection
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.evidence.reliability import RunKey, run_of
 from tacit.evidence.statistics import student
 from tacit.store import Store
 from tacit.text.capabilities import HashedContent, needed_capabilities
@@ -42,8 +42,6 @@ LEAST_RUNS = 10
 """Runs with the skill, and runs without it, that are needed before anything is claimed."""
 LEAST_OF_A_KEY = 5
 """Runs of one model or scope, in both arms together, that are needed before it is reported."""
-
-_STRENGTH = {Grade.MACHINE: 1, Grade.HUMAN: 0}
 
 
 class Measure(StrEnum):
@@ -100,15 +98,6 @@ class Lift:
         return max(0, LEAST_RUNS - self.shown), max(0, LEAST_RUNS - self.held_back)
 
 
-RunKey = Callable[[Evidence], str]
-"""Returns the key by which results are grouped."""
-
-
-def run_of(row: Evidence) -> str:
-    """Return the key of the run that a result belongs to."""
-    return row.use_id or row.trajectory_id or row.id
-
-
 def lift(
     evidence: Iterable[Evidence], *, session: RunKey = run_of, measures: Collection[Measure] = tuple(Measure)
 ) -> Lift:
@@ -138,9 +127,9 @@ def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_o
         spread = max(measure.spread, scatter([each for each in own.values() if each is not None]))
         for name, rows in split.items():
             others = _compared([row for row in runs if key(row) != name], measure)
-            shrunk = (
-                own[name] if others is None else shrunk_estimate(own[name], others, spread=spread, count=len(split) - 1)
-            )
+            shrunk = own[name]
+            if others is not None:
+                shrunk = shrunk_estimate(own[name], others, spread=spread, count=len(split) - 1)
             found[name][measure] = shrunk if len(rows) >= LEAST_OF_A_KEY else None
     return {name: _lift_of(rows, found[name]) for name, rows in sorted(split.items())}
 
@@ -152,13 +141,10 @@ def _lift_of(runs: Sequence[Evidence], found: Mapping[Measure, LiftDifference | 
 
 
 def _on_scale(measure: Measure, interval: LiftDifference) -> LiftDifference:
-    if measure.is_ratio:
-        value, low, high = (math.expm1(each) for each in (interval.value, interval.low, interval.high))
-    elif measure is Measure.SUCCESS:
-        value, low, high = (min(1.0, max(-1.0, each)) for each in (interval.value, interval.low, interval.high))
-    else:
-        value, low, high = interval.value, interval.low, interval.high
-    return LiftDifference(value=value, low=low, high=high)
+    if measure is Measure.RETRIES:
+        return interval
+    scale = math.expm1 if measure.is_ratio else lambda share: min(1.0, max(-1.0, share))
+    return LiftDifference(value=scale(interval.value), low=scale(interval.low), high=scale(interval.high))
 
 
 def _enough(runs: Sequence[Evidence]) -> bool:
@@ -196,16 +182,12 @@ def _runs(evidence: Iterable[Evidence], session: RunKey) -> list[Evidence]:
         if not row.grade.verified or row.share <= 0 or row.outcome not in WORTH:
             continue
         held = best.get(run_of(row))
-        if held is None or _preference(row) >= _preference(held):
+        if held is None or (row.grade is Grade.MACHINE, row.at) >= (held.grade is Grade.MACHINE, held.at):
             best[run_of(row)] = row
     first: dict[str, Evidence] = {}
     for row in sorted(best.values(), key=lambda row: (row.at, row.id)):
         first.setdefault(session(row), row)
     return list(first.values())
-
-
-def _preference(row: Evidence) -> tuple[int, datetime]:
-    return _STRENGTH[row.grade], row.at
 
 
 Z_95 = NormalDist().inv_cdf(0.975)
@@ -378,61 +360,53 @@ class ControlDraw:
         """
         if self.hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
             return DrawnSelection(selection=selection)
-        groups = _groups(selection.items)
         shares: dict[str, float] = {}
-        out: list[_DrawGroup] = []
-        for group in groups:
-            chance = self._chance(store, group)
-            shares |= dict.fromkeys(group.drawn, chance)
-            if is_held_back(self.session, group.root.version.skill_id, chance, random_number=self.random_number):
-                out.append(group)
+        held_back: list[str] = []
+        out, kept = set[str](), set[str]()
+        for root, shown, drawn in _draws(selection.items):
+            chance = self._chance(store, root, shown)
+            shares |= dict.fromkeys(drawn, chance)
+            if is_held_back(self.session, root.version.skill_id, chance, random_number=self.random_number):
+                held_back += drawn
+                out.update(shown)
+            else:
+                kept.update(shown)
         return DrawnSelection(
-            selection=_without(selection, [each for each in groups if each not in out], out) if out else selection,
-            held_back=tuple(version_id for group in out for version_id in group.drawn),
+            selection=_without(selection, out - kept) if out else selection,
+            held_back=tuple(held_back),
             shares={key: share for key, share in shares.items() if share > 0},
         )
 
-    def _chance(self, store: Store, group: _DrawGroup) -> float:
+    def _chance(self, store: Store, root: Item, shown: Sequence[str]) -> float:
         """The chance of being held out; 0 where it is seen anyway, or where a part of it is never held out."""
-        if self.exported and group.root.version.content.kind is Kind.PROCEDURE:
+        if self.exported and root.version.content.kind is Kind.PROCEDURE:
             return 0.0
-        known = store.renderings.get(group.shown)
-        unproven = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
+        known = store.renderings.get(shown)
+        unproven = [known[version_id].unproven if version_id in known else 0.0 for version_id in shown]
         return self.hold_out * unproven[0] if all(unproven) else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _DrawGroup:
-    """What one draw decides: an item and the parts that it shows."""
+def _draws(items: Sequence[Item]) -> list[tuple[Item, list[str], list[str]]]:
+    """What is drawn for: each item with the versions that it shows, and those of them that no other item shows as well.
 
-    root: Item
-    shown: tuple[str, ...]
-    """Itself and its parts."""
-    drawn: tuple[str, ...]
-    """The same without parts that another item shows as well, since this draw does not decide on those."""
-
-
-def _groups(items: Sequence[Item]) -> list[_DrawGroup]:
+    A composite shows its parts, and their parts as far as these are selected too.
+    """
     given = {item.version_id: item for item in items}
     inside = {part.id for item in items for part in item.parts if part.id != item.version_id}
     roots = [item for item in items if item.version_id not in inside]
-    shown = [(root.version_id, *_all_parts(root, given)) for root in roots]
+    shown: list[list[str]] = []
+    for root in roots:
+        found, pending = [root.version_id], [root]
+        while pending:
+            new = [part.id for part in pending.pop().parts if part.id not in found]
+            found += dict.fromkeys(new)
+            pending += [given[version_id] for version_id in new if version_id in given]
+        shown.append(found)
     times = Counter(version_id for each in shown for version_id in each)
     return [
-        _DrawGroup(root=root, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
+        (root, each, [version_id for version_id in each if times[version_id] == 1])
         for root, each in zip(roots, shown, strict=True)
     ]
-
-
-def _all_parts(root: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
-    """The parts of a composite, and their parts as far as these are selected too."""
-    found = {root.version_id: None}
-    pending = [root]
-    while pending:
-        new = [part.id for part in pending.pop().parts if part.id not in found]
-        found |= dict.fromkeys(new)
-        pending += [given[version_id] for version_id in new if version_id in given]
-    return tuple(found)[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,21 +426,15 @@ class DrawnSelection:
         selection, shown = self.selection, self.selection.version_ids
         if not shown and not self.held_back:
             return selection
+        control = control_id(use.id)
         with store.transaction():
             if shown:
                 shares = tuple(self.shares.get(version_id, 0.0) for version_id in shown)
                 store.add(dataclasses.replace(use, version_ids=shown, shares=shares if any(shares) else ()))
             if self.held_back:
-                store.add(
-                    dataclasses.replace(
-                        use,
-                        version_ids=self.held_back,
-                        held_back=True,
-                        shares=tuple(self.shares[version_id] for version_id in self.held_back),
-                        id=control_id(use.id),
-                    )
-                )
-        return dataclasses.replace(selection, use_id=use.id if shown else control_id(use.id))
+                out = dataclasses.replace(use, version_ids=self.held_back, held_back=True, id=control)
+                store.add(dataclasses.replace(out, shares=tuple(self.shares[each] for each in self.held_back)))
+        return dataclasses.replace(selection, use_id=use.id if shown else control)
 
 
 def control_id(use_id: str) -> str:
@@ -519,54 +487,44 @@ def measure(store: Store, stored: StoredVersion, *, model: str = "") -> Measured
     rows = [row for version_id in versions for row in found[version_id]]
     own, naming = found[stored.version.id], sessions(store, rows)
     by_model = by_key(rows, lambda row: row.model, session=naming)
-    if model:
-        current, whole = (
-            by_key(own, lambda row: row.model, session=naming).get(model, Lift()),
-            by_model.get(model, Lift()),
-        )
-    else:
-        current, whole = lift(own, session=naming), lift(rows, session=naming)
     by_scope = by_key(rows, lambda row: row.scope, session=naming)
+    current, whole = lift(own, session=naming), lift(rows, session=naming)
+    if model:
+        current = by_key(own, lambda row: row.model, session=naming).get(model, Lift())
+        whole = by_model.get(model, Lift())
     return MeasuredLift(stored=stored, lift=current, of_all=whole, models=by_model, scopes=by_scope)
 
 
-def _without(selection: Selection, kept_groups: Iterable[_DrawGroup], out: Iterable[_DrawGroup]) -> Selection:
-    """The selection without the held-out groups, which are listed as left out."""
-    gone = {each for group in out for each in group.shown} - {each for group in kept_groups for each in group.shown}
-    left_out_rows = [
+def _without(selection: Selection, gone: Collection[str]) -> Selection:
+    """The selection without what is held out, which is listed as left out."""
+    left_out = [
         LeftOut(
-            version_id=i.version_id,
-            name=i.name,
+            version_id=item.version_id,
+            name=item.name,
             code=ReasonCode.HELD_BACK,
             reason=HELD_BACK,
-            score=i.score,
-            signals=i.signals,
+            score=item.score,
+            signals=item.signals,
         )
-        for i in selection.items
-        if i.version_id in gone
+        for item in selection.items
+        if item.version_id in gone
     ]
-    left_out_rows += [
-        dataclasses.replace(each, code=ReasonCode.HELD_BACK, reason=HELD_BACK)
-        for each in selection.left_out
-        if each.version_id in gone
-    ]
+    before = [each for each in selection.left_out if each.version_id in gone]
+    left_out += [dataclasses.replace(each, code=ReasonCode.HELD_BACK, reason=HELD_BACK) for each in before]
     kept = tuple(item for item in selection.items if item.version_id not in gone)
+    plan = selection.plan
     return dataclasses.replace(
         selection,
         items=kept,
-        left_out=(*left_out_rows, *(each for each in selection.left_out if each.version_id not in gone)),
-        plan=_plan_without(selection.plan, gone),
+        left_out=(*left_out, *(each for each in selection.left_out if each.version_id not in gone)),
+        plan=dataclasses.replace(
+            plan,
+            chosen=tuple(each for each in plan.chosen if each.version_id not in gone),
+            steps=tuple(each for each in plan.steps if each.version_id not in gone),
+            strengths={key: strength for key, strength in plan.strengths.items() if key not in gone},
+        ),
         code=selection.code if kept else ReasonCode.HELD_BACK,
         reason=selection.reason if kept else f"what fits is {HELD_BACK}",  # unnamed: an agent could fetch it by name
-    )
-
-
-def _plan_without(plan: Plan, gone: set[str]) -> Plan:
-    return dataclasses.replace(
-        plan,
-        chosen=tuple(each for each in plan.chosen if each.version_id not in gone),
-        steps=tuple(each for each in plan.steps if each.version_id not in gone),
-        strengths={key: strength for key, strength in plan.strengths.items() if key not in gone},
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from tacit.domain.evidence import WORTH, Evidence, Following, Grade, Outcome, Reliability
@@ -35,6 +35,15 @@ NEUTRAL = 0.5
 _GRADE_ORDER = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
 
 
+RunKey = Callable[[Evidence], str]
+"""Returns the key by which results are grouped."""
+
+
+def run_of(row: Evidence) -> str:
+    """Return the key of the run that a result belongs to."""
+    return row.use_id or row.trajectory_id or row.id
+
+
 def votes(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return the verified results that count, in order of time: one for each principal and task."""
     return [item for item in _ordered(evidence) if item.grade.verified]
@@ -55,7 +64,11 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
         kept = 0.5 ** (cast / POOLED_VOTES)
         successes, trials = worked + kept * successes, cast + kept * trials
     claims = [item for item in _ordered(rows) if not item.grade.verified]
-    low, high = wilson(min(successes, trials), trials + _doubts(claims))
+    doubts: defaultdict[str, float] = defaultdict(float)
+    for item in claims:
+        doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - WORTH[item.outcome])
+    doubted = math.fsum(min(DOUBTS_MAX, doubt) for doubt in doubts.values())
+    low, high = wilson(min(successes, trials), trials + doubted)
     cast_at_all = votes(rows)
     return Reliability(
         successes=successes,
@@ -120,14 +133,6 @@ def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:
     return worked, math.fsum(fair.values())
 
 
-def _doubts(claims: Iterable[Evidence]) -> float:
-    """The weight of self-reported failures, limited per principal."""
-    doubts: defaultdict[str, float] = defaultdict(float)
-    for item in claims:
-        doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - WORTH[item.outcome])
-    return math.fsum(min(DOUBTS_MAX, doubt) for doubt in doubts.values())
-
-
 def _faded(age: float) -> float:
     """The total weight of all results from this age on. A new result weighs one.
 
@@ -142,26 +147,19 @@ def _ordered(evidence: Iterable[Evidence]) -> list[Evidence]:
 
     Of several verified ones the latest counts; of several self-reports the worst, since they may lower but never raise.
     """
-    credited = [item for item in evidence if _is_credited(item)]
-    tasks = {_run(item): (item.principal, item.task) for item in credited if item.task}
+
+    def preference(item: Evidence) -> tuple[int, float, datetime]:
+        doubt = 0.0 if item.grade.verified else 1 - WORTH[item.outcome]
+        return _GRADE_ORDER[item.grade], doubt, item.at
+
+    followed = [item for item in evidence if not item.control and item.following in (None, Following.FOLLOWED)]
+    credited = [item for item in followed if item.outcome in WORTH]
+    tasks = {run_of(item): (item.principal, item.task) for item in credited if item.task}
     best: dict[tuple[str, str], Evidence] = {}
     for item in credited:
-        run = _run(item)
+        run = run_of(item)
         key = (item.principal, item.task) if item.task else tasks.get(run, ("", run))
         previous = best.get(key)
-        if previous is None or _preference(item) >= _preference(previous):
+        if previous is None or preference(item) >= preference(previous):
             best[key] = item
     return sorted(best.values(), key=lambda item: item.at)
-
-
-def _is_credited(item: Evidence) -> bool:
-    return not item.control and item.following in (None, Following.FOLLOWED) and item.outcome in WORTH
-
-
-def _run(item: Evidence) -> str:
-    return item.use_id or item.trajectory_id or item.id
-
-
-def _preference(item: Evidence) -> tuple[int, float, datetime]:
-    doubt = 0.0 if item.grade.verified else 1 - WORTH[item.outcome]
-    return _GRADE_ORDER[item.grade], doubt, item.at
