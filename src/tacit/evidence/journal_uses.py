@@ -89,7 +89,9 @@ def fold_journals(
             size = journal.lstat().st_size
             if folded.get(journal.name) == size:
                 continue
-            texts = texts or _waiting_texts(context)
+            if texts is None:
+                waiting = store.episodes(unlearned=True)
+                texts = SessionTexts(str(context.scope), (store.trajectory(episode.id) for episode in waiting))
             data = read_plain(str(journal), limit=2 * CLOSED_BYTES)
             uses = list(uses_of(journal.name, data, texts))
             with store.transaction():
@@ -110,11 +112,6 @@ def fold_journals(
     if new % FOLDED_EVERY:
         _write_folded(sessions, folded)
     return added
-
-
-def _waiting_texts(context: StoreContext) -> SessionTexts:
-    waiting = context.store.episodes(unlearned=True)
-    return SessionTexts(str(context.scope), (context.store.trajectory(episode.id) for episode in waiting))
 
 
 def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
@@ -176,28 +173,23 @@ def _add_use(store: Store, use: Use, known: dict[str, bool]) -> bool:
     """Store a use that is new, of the versions that exist; `known` remembers which."""
     for version_id in use.version_ids:
         if version_id not in known:
-            known[version_id] = _is_version(store, version_id)
-    versions = tuple(version_id for version_id in use.version_ids if known[version_id])
+            known[version_id] = True
+            try:
+                store.version(version_id)
+            except NotFound:
+                known[version_id] = False
+            except TacitError:  # it exists, and its damage does not concern the journal
+                pass
     try:
         store.use(use.id)
     except NotFound:
-        shares = tuple(
-            share for share, version_id in zip(use.shares, use.version_ids, strict=False) if known[version_id]
-        )
+        versions = tuple(version_id for version_id in use.version_ids if known[version_id])
+        pairs = zip(use.shares, use.version_ids, strict=False)
+        shares = tuple(share for share, version_id in pairs if known[version_id])
         if versions:
             store.add(replace(use, version_ids=versions, shares=shares))
         return bool(versions)
     return False
-
-
-def _is_version(store: Store, version_id: str) -> bool:
-    try:
-        store.version(version_id)
-    except NotFound:
-        return False
-    except TacitError:
-        return True  # it exists, and its damage does not concern the journal
-    return True
 
 
 def _read_folded(sessions: Path) -> dict[str, int]:

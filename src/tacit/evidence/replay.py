@@ -84,13 +84,18 @@ class Replay(BaselineCheck):
         return replace(done, doubt=self.baseline.committed()) if self.baseline else done
 
     def _replayed(self) -> Check:
+        from tacit.providers.sandbox import open_sandbox
+
         content, values = self.content, self.parameters
         steps = [
             filled(content, command_of(step, at), values, where=f"step {at + 1}")
-            for at, step in _required_steps(content)
+            for at, step in enumerate(content.steps)
+            if not step.optional
         ]
+        if not steps:
+            _not_checkable("no_steps", "the skill has no steps", "only skills whose steps are commands can be replayed")
         checks = [filled(content, check, values) for check in checks_of(content)]
-        sandbox = self.sandbox or _sandbox_of_this_machine()
+        sandbox = self.sandbox or open_sandbox()
         with tempfile.TemporaryDirectory(prefix="tacit-replay-") as name:
             copy = Path(name) / "checkout"
             _copy(Path(self.checkout), copy)
@@ -103,7 +108,10 @@ class Replay(BaselineCheck):
             done = self._run(sandbox, copy, tuple(steps))
             if not done.passed:
                 return self._failed(done, checks)
-            _refuse_altered(done.changes)
+            changed = [one.path for one in done.changes if not one.path.startswith(".git/")]
+            if altered := [path for path in changed if decides_checks(path, "")]:
+                why = f"the steps change what the checks depend on ({', '.join(altered[:3])})"
+                _not_checkable("steps_change_checks", why, "let a person check the outcome")
             for check in checks:
                 ran = self._run(sandbox, copy, (check,), after=done.changes)
                 if not ran.passed:
@@ -212,30 +220,12 @@ def checks_of(content: SkillContent) -> list[str]:
     return checks
 
 
-def _required_steps(content: SkillContent) -> list[tuple[int, SkillStep]]:
-    steps = [(at, step) for at, step in enumerate(content.steps) if not step.optional]
-    if not steps:
-        _not_checkable("no_steps", "the skill has no steps", "only skills whose steps are commands can be replayed")
-    return steps
-
-
-def _refuse_altered(changes: tuple[FileChange, ...]) -> None:
-    altered = [one.path for one in changes if not one.path.startswith(".git/") and decides_checks(one.path, "")]
-    if altered:
-        shown = ", ".join(altered[:3])
-        _not_checkable(
-            "steps_change_checks",
-            f"the steps change what the checks depend on ({shown})",
-            "let a person check the outcome",
-        )
-
-
 def _copy(checkout: Path, target: Path) -> None:
     """Clone the last commit without a remote. Git runs none of the checkout's hooks and reads none of its settings."""
     git = shutil.which("git", path=_SYSTEM)
     if git is None:
         _not_checkable("git_missing", "git is not installed", "install git")
-    line = [git, "clone", "--quiet", "--depth", "1", "--no-tags", "--", checkout.resolve().as_uri(), str(target)]
+    clone = [git, "clone", "--quiet", "--depth", "1", "--no-tags", "--", checkout.resolve().as_uri(), str(target)]
     plain = {
         "PATH": _SYSTEM,
         "LC_ALL": "C",
@@ -243,20 +233,14 @@ def _copy(checkout: Path, target: Path) -> None:
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "HOME": "/nonexistent",
     }
-    try:
-        done = subprocess.run(line, env=plain, capture_output=True, text=True, timeout=_COPY_S, check=False)
-        if done.returncode == 0:
-            line = [git, "-C", str(target), "remote", "remove", "origin"]
+    for line in (clone, [git, "-C", str(target), "remote", "remove", "origin"]):
+        try:
             done = subprocess.run(line, env=plain, capture_output=True, text=True, timeout=_COPY_S, check=False)
-    except subprocess.TimeoutExpired:
-        _not_checkable("copy_too_slow", "copying the checkout took too long", "give a smaller checkout")
-    if done.returncode:
-        why = " ".join(done.stderr.split())[-200:]
-        _not_checkable(
-            "no_clean_copy",
-            f"there is no clean copy of {checkout} ({why})",
-            "give a git checkout with at least one commit",
-        )
+        except subprocess.TimeoutExpired:
+            _not_checkable("copy_too_slow", "copying the checkout took too long", "give a smaller checkout")
+        if done.returncode:
+            why = f"there is no clean copy of {checkout} ({' '.join(done.stderr.split())[-200:]})"
+            _not_checkable("no_clean_copy", why, "give a git checkout with at least one commit")
 
 
 def _quoted(value: str, *, before: str) -> str:
@@ -278,9 +262,3 @@ def _verifier_name(checks: list[str]) -> str:
 
 def _not_checkable(code: str, why: str, hint: str) -> NoReturn:
     raise VerifierOutage(f"{NOT_CHECKABLE_HERE}{why}", code=code, hint=hint)
-
-
-def _sandbox_of_this_machine() -> Sandbox:
-    from tacit.providers.sandbox import open_sandbox
-
-    return open_sandbox()

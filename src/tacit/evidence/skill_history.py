@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 
-from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
+from tacit.domain.evidence import Following, Outcome, Reliability
 from tacit.domain.extension import Extension, HistoryEvent
-from tacit.domain.ledger import About, Remark, pinned
+from tacit.domain.ledger import About, pinned
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import Lift, lift
@@ -58,18 +58,24 @@ def record(store: Store, stored: StoredVersion) -> SkillRecord:
     shown = [use for use in uses if not use.held_back]
     counted = votes(evidence)
     models = sorted({each.model for each in counted if each.model})
+    # by the alignment of the run, or as reported
+    followed = (
+        each.following or (Following.FOLLOWED if each.adherence == 1.0 else None)
+        for each in evidence
+        if not each.control
+    )
     return SkillRecord(
         stored=stored,
         shown=len(shown),
         held_back=sum(use.held_back and bool(use.shares) for use in uses),
-        followed=_following_counts(evidence),
+        followed=dict(Counter(following for following in followed if following)),
         worked=sum(each.outcome is Outcome.SUCCESS for each in counted),
         failed=sum(each.outcome is Outcome.FAILURE for each in counted),
         claimed=sum(not each.grade.verified for each in evidence),
         reliability=reliability(evidence),
         models={model: reliability(evidence, model=model) for model in models},
         lift=lift(evidence, session=control_runs.sessions(store, evidence)),
-        used_at=_last(shown),
+        used_at=max((use.at for use in shown), default=None),
         pinned=bool(pinned(store.remarks(stored.skill.id, about=About.PIN))),
     )
 
@@ -77,17 +83,15 @@ def record(store: Store, stored: StoredVersion) -> SkillRecord:
 def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -> list[HistoryEvent]:
     """Return everything that happened to a skill, oldest first; equal events in a row are grouped."""
     versions = store.versions(skill_id)
-    events = [
-        event for stored in versions for event in _result_events(store, stored)
-    ]  # what a move rests on comes before it
-    events += [event for number, stored in enumerate(versions, 1) for event in _status_events(store, stored, number)]
     subjects = [skill_id, *(stored.version.id for stored in versions)]
-    events += [
-        _remark_event(remark)
-        for subject in subjects
-        for remark in store.remarks(subject)
-        if remark.about in HISTORY_REMARKS
-    ]
+    # the results come first: what a move rests on precedes it
+    events = [event for stored in versions for event in _result_events(store, stored)]
+    events += [event for number, stored in enumerate(versions, 1) for event in _status_events(store, stored, number)]
+    for remark in (remark for subject in subjects for remark in store.remarks(subject)):
+        if remark.about in HISTORY_REMARKS:
+            pin = "pinned" if remark.text else "no longer pinned"
+            what, why = pin if remark.about is About.PIN else str(remark.about), _remark_words(remark.text)[:200]
+            events.append(HistoryEvent(at=remark.at, what=what, why=why, by=remark.by, version_id=remark.subject))
     events += [event for extension in extensions for event in extension.history(subjects)]
     return grouped(events)
 
@@ -95,15 +99,15 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
 def _status_events(store: Store, stored: StoredVersion, number: int) -> Iterator[HistoryEvent]:
     version = stored.version
     for move in store.transitions(version.id):
+        by = move.by
         if move.before is None:
-            made = version.provenance.made_by or move.by
+            by = version.provenance.made_by or move.by
             parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
             what = f"version {number} made{parents}: {move.after}"
-            yield HistoryEvent(at=move.at, what=what, why=move.reason, by=made, version_id=version.id)
         else:
             resting = f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
             what = f"{move.before} → {move.after}{resting}"
-            yield HistoryEvent(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
+        yield HistoryEvent(at=move.at, what=what, why=move.reason, by=by, version_id=version.id)
 
 
 def _result_events(store: Store, stored: StoredVersion) -> Iterator[HistoryEvent]:
@@ -113,14 +117,6 @@ def _result_events(store: Store, stored: StoredVersion) -> Iterator[HistoryEvent
         following = f", {each.following}" if each.following else ""
         what = f"{without}{each.outcome} ({each.grade}{following})"
         yield HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
-
-
-def _remark_event(remark: Remark) -> HistoryEvent:
-    pin = {True: "pinned", False: "no longer pinned"}[bool(remark.text)]
-    what = pin if remark.about is About.PIN else str(remark.about)
-    return HistoryEvent(
-        at=remark.at, what=what, why=_remark_words(remark.text)[:200], by=remark.by, version_id=remark.subject
-    )
 
 
 def _remark_words(text: str) -> str:
@@ -144,18 +140,3 @@ def grouped(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
         row = list(same)
         merged.append(replace(row[-1], count=len(row)))
     return merged
-
-
-def _following_counts(evidence: Iterable[Evidence]) -> dict[Following, int]:
-    found = (_following_of(each) for each in evidence if not each.control)
-    return dict(Counter(following for following in found if following))
-
-
-def _following_of(result: Evidence) -> Following | None:
-    """Whether a run followed it: by its alignment, or as reported."""
-    stated = Following.FOLLOWED if result.adherence == 1.0 else None
-    return result.following or stated
-
-
-def _last(uses: Sequence[Use]) -> datetime | None:
-    return max((use.at for use in uses), default=None)

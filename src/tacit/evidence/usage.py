@@ -8,7 +8,7 @@ signal. Usage does not show that a skill works, so reliability does not depend o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from tacit.domain.evidence import Evidence, Following, Outcome
@@ -61,24 +61,17 @@ def _used_by_words(
     seen = known | _words(trajectory.task.text)
     for step in trajectory.steps[:start]:
         seen |= _received_words(step, asked) | _agent_words(step)
-    wholes = [own for text in _content_texts(content) if len(own := _words(text) - seen) >= LEAST_WORDS]
-    if not wholes or not any(_agent_acted(step) for step in trajectory.steps[start:]):
+    # in short and at full length: of a long entry the agent may use the point and not the words
+    texts = content.description, "\n".join([content.description, content.body, *(step.text for step in content.steps)])
+    wholes = [own for text in texts if len(own := _words(text) - seen) >= LEAST_WORDS]
+    spoken = (step for step in trajectory.steps[start:] if step.role is Role.AGENT)
+    if not wholes or not any(step.is_action or step.text.strip() for step in spoken):
         return None
     met: set[str] = set()
     for step in trajectory.steps[start:]:
         met |= _agent_words(step) - seen  # first what the agent says: what a call returns is known only after it
         seen |= _received_words(step, asked)
     return any(len(own & met) >= max(LEAST_MET, ENOUGH * len(own)) for own in wholes)
-
-
-def _content_texts(content: SkillContent) -> Iterator[str]:
-    """An entry in short and at full length: of a long one the agent may use the point and not the words."""
-    yield content.description
-    yield "\n".join([content.description, content.body, *(step.text for step in content.steps)])
-
-
-def _agent_acted(step: Step) -> bool:
-    return step.role is Role.AGENT and (step.is_action or bool(step.text.strip()))
 
 
 def _agent_words(step: Step) -> set[str]:
@@ -112,7 +105,10 @@ def prominence_of(
     known = {item.trajectory_id for item in cast if item.trajectory_id}
     confirmed = max(0, len(version.provenance.trajectory_ids) - 1)
     moves = [(item.at, True, True) for item in cast if item.outcome is Outcome.SUCCESS]
-    moves += [(each.at, each.heeded, False) for each in _one_per_use(usage_signals) if each.trajectory_id not in known]
+    # of the signals of one use the latest counts, and one that it was used before any other
+    ordered = sorted(usage_signals, key=lambda each: (each.heeded, each.at))
+    one_per_use = {each.use_id or each.id: each for each in ordered}.values()
+    moves += [(each.at, each.heeded, False) for each in one_per_use if each.trajectory_id not in known]
     count = confirmed
     for _, up, verified in sorted(moves):
         confirmed += verified
@@ -134,9 +130,3 @@ def changes_prominence(
         prominence_of(version, evidence, usage_signals=usage_signals) for usage_signals in (known, [*known, new])
     )
     return before[0] != after[0] or (after[1] - before[1]).days >= 1
-
-
-def _one_per_use(usage_signals: Iterable[UsageSignal]) -> list[UsageSignal]:
-    """One signal for each use: used, if any attempt used it; the latest of several."""
-    ordered = sorted(usage_signals, key=lambda each: (each.heeded, each.at))
-    return list({each.use_id or each.id: each for each in ordered}.values())

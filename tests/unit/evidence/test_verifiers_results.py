@@ -79,9 +79,7 @@ def test_junit_is_counted_and_its_commit_read():
     failing = (
         b"<testcase><failure>no</failure></testcase><properties><property name='commit' value='abc1234'/></properties>"
     )
-    report = parse_junit(SUITE % failing, "x")
-    assert report.count_results == ResultCounts(1, 1, 1)
-    assert report.commits == ["abc1234"]
+    assert parse_junit(SUITE % failing, "x") == (ResultCounts(1, 1, 1), ["abc1234"])
 
 
 @pytest.mark.parametrize(

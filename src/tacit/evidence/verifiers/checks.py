@@ -38,8 +38,6 @@ from tacit.text.shell import parse_command
 _DETAIL_CHARACTERS = 400
 _COUNTING = frozenset({"pytest", "py.test", "unittest"})
 """Test runners that always print how many tests they ran."""
-_SIGNAL_STATUS = 128
-"""A shell adds this to the signal that ended a command: the tests crashed before they printed a result."""
 
 
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
@@ -70,18 +68,18 @@ class Command(BaselineCheck):
 
     def verify(self) -> Check:
         """Run the command."""
-        status, output, doubt = self._run()
-        found = count_results(output) if _counts(self.command) else None
-        if _counts(self.command):
-            _require_a_run(self.command, status, found)
+        counting = any(part.program in _COUNTING for part in parse_command(self.command))
+        status, output, found, doubt = self._run(counting=counting)
         if status == 0 and found and found.failed:
             doubt = doubt or f"it ended with status 0 although its output says {found}"
-        return Check(
-            passed=status == 0, verifier=self.command, detail=output.strip()[-_DETAIL_CHARACTERS:], doubt=doubt
-        )
+        detail = output.strip()[-_DETAIL_CHARACTERS:]
+        return Check(passed=status == 0, verifier=self.command, detail=detail, doubt=doubt)
 
-    def _run(self) -> tuple[int, str, str]:
-        """Exit status, output, and why the check is not independent of the run that it judges."""
+    def _run(self, *, counting: bool) -> tuple[int, str, ResultCounts | None, str]:
+        """Exit status, output, counts of tests, and why the check is not independent of the run that it judges.
+
+        An outage where tests are counted and none ran: nothing collected and everything skipped are no evidence.
+        """
         began_s = time.time()  # before anything is read, so that later changes are noticed
         doubt = self.reservation or weakness(self.command)
         if self.baseline and not doubt:
@@ -90,7 +88,15 @@ class Command(BaselineCheck):
         status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
         if self.baseline and not doubt:
             doubt = self.baseline.disturbed(began_s, self.command)
-        return status, output, doubt
+        found = count_results(output) if counting else None
+        why, crashed = "", status < 0 or status > _SIGNAL_BASE  # a crash ends tests before they print a result
+        if counting and found is None and not crashed:
+            why = f"the output of `{self.command}` does not show that any test ran (exit {status})"
+        elif found and not found.passed and not found.failed:
+            why = f"`{self.command}` ran no test ({found})"
+        if why:
+            raise VerifierOutage(why, code="no_test_ran", hint="let it run at least one test, and print how many")
+        return status, output, found, doubt
 
 
 class Tests(Command):
@@ -102,9 +108,7 @@ class Tests(Command):
 
     def verify(self) -> Check:
         """Run the tests and count."""
-        status, output, doubt = self._run()
-        found = count_results(output)
-        _require_a_run(self.command, status, found)
+        status, output, found, doubt = self._run(counting=True)
         failed = status != 0 or found is None or found.failed > 0
         if failed and status == 0:
             doubt = doubt or "it ended with status 0 although a test failed"
@@ -117,25 +121,6 @@ def weakness(command: str) -> str:
     if shows_nothing(command):
         return f"`{command}` cannot fail, so passing shows nothing"
     return f"the exit status of `{command}` can hide a failure" if masks_exit(command) else ""
-
-
-def _counts(command: str) -> bool:
-    return any(part.program in _COUNTING for part in parse_command(command))
-
-
-def _require_a_run(command: str, status: int, found: ResultCounts | None) -> None:
-    """Raise unless tests ran: nothing collected and everything skipped are no evidence."""
-    hint = "let it run at least one test, and print how many"
-    if found is None and not _crashed(status):
-        raise VerifierOutage(
-            f"the output of `{command}` does not show that any test ran (exit {status})", code="no_test_ran", hint=hint
-        )
-    if found and not found.passed and not found.failed:
-        raise VerifierOutage(f"`{command}` ran no test ({found})", code="no_test_ran", hint=hint)
-
-
-def _crashed(status: int) -> bool:
-    return status < 0 or status > _SIGNAL_STATUS
 
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -228,21 +213,15 @@ class FileState(BaselineCheck):
             r"(?P<path>\S.*?)(?:\s+(?P<state>exists|absent|changed|contains|sha256)(?:\s+(?P<value>.+))?)?\s*",
             text.strip(),
         )
+        state = State(found["state"] or "exists") if found else State.EXISTS
+        value, hint = (found["value"] or "") if found else "", ""
         if found and not found["state"] and re.search(r"\s", found["path"]):
             words = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
-            raise Mistake(
-                f"{text!r} is no condition on a file",
-                code="invalid_file_check",
-                hint=f"use one of: {words}; a name with spaces needs one too",
-            )
-        state = State(found["state"] or "exists") if found else State.EXISTS
-        value = (found["value"] or "") if found else ""
-        if not found or bool(value) != (state in (State.CONTAINS, State.SHA256)):
-            raise Mistake(
-                f"{text!r} is no condition on a file",
-                code="invalid_file_check",
-                hint="such as `dist/app.js exists` or `VERSION contains 2.0`",
-            )
+            hint = f"use one of: {words}; a name with spaces needs one too"
+        elif not found or bool(value) != (state in _VALUES):
+            hint = "such as `dist/app.js exists` or `VERSION contains 2.0`"
+        if not found or hint:
+            raise Mistake(f"{text!r} is no condition on a file", code="invalid_file_check", hint=hint)
         if state is State.SHA256 and not re.fullmatch(r"[0-9a-fA-F]{64}", value):
             raise Mistake(
                 f"{value!r} is no SHA-256",
@@ -263,7 +242,8 @@ class FileState(BaselineCheck):
         holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
         words = f"{self.path} {self.state} {self.value}".strip()
         doubt = self.reservation or (f"{words}: this held before the run" if holds and self._was_so(file) else "")
-        return Check(passed=holds, verifier=f"file: {words}", detail=_detail_of(data), doubt=doubt)
+        detail = "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
+        return Check(passed=holds, verifier=f"file: {words}", detail=detail, doubt=doubt)
 
     def _is_so(self, data: bytes | None) -> bool:
         if self.state is State.ABSENT or data is None:
@@ -307,10 +287,6 @@ def _file_content(file: Path) -> bytes | None:
         raise VerifierOutage(
             f"cannot read {file.name}: {error.strerror}", code="unreadable_file", hint="check its permissions"
         ) from error
-
-
-def _detail_of(data: bytes | None) -> str:
-    return "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -406,7 +382,8 @@ class CIResult(BaselineCheck):
                 f"{self.path.name} is older than the use of the skill",
                 "give the result of a run after it",
             )
-        counted, commits = _junit(data, file) if data.lstrip().startswith(b"<") else _json(data, file)
+        is_xml = data.lstrip().startswith(b"<")
+        counted, commits = parse_junit(data, str(file)) if is_xml else _parse_json(data, file)
         here = checked_out(folder)
         for commit in filter(None, commits):
             if not re.fullmatch(r"[0-9a-f]{7,64}", commit) or not here.startswith(commit):
@@ -426,12 +403,7 @@ class CIResult(BaselineCheck):
         return Check(passed=not counted.failed, verifier=f"ci: {file.name}", detail=str(counted), doubt=doubt)
 
 
-def _junit(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
-    report = parse_junit(data, str(file))
-    return report.count_results, report.commits
-
-
-def _json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
+def _parse_json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -443,7 +415,8 @@ def _json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
             f"{file} states no conclusion",
             'such as {"conclusion": "success", "head_sha": …, "tests": 12}',
         )
-    return _sum([each for each, _ in found]), [commit for _, commit in found if commit]
+    counts = ((each.passed, each.failed, each.left_out) for each, _ in found)
+    return ResultCounts(*map(sum, zip(*counts, strict=True))), [commit for _, commit in found if commit]
 
 
 def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
@@ -481,10 +454,6 @@ def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
 
 def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _sum(found: list[ResultCounts]) -> ResultCounts:
-    return ResultCounts(sum(t.passed for t in found), sum(t.failed for t in found), sum(t.left_out for t in found))
 
 
 def _no_evidence(code: str, message: str, hint: str) -> NoReturn:

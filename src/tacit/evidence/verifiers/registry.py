@@ -66,18 +66,12 @@ Make = Callable[[str, Context], Verifier]
 
 def command(argument: str, context: Context) -> Verifier:
     """A shell command; its exit status is the outcome."""
-    _require(argument, "a command, such as 'pytest -q'")
-    _require_strength(argument, context)
-    reserved = _reservation(argument, context)
-    return Command(argument, timeout_s=context.timeout_s, baseline=context.baseline, reservation=reserved)
+    return _chosen(Command, argument, context, example="a command, such as 'pytest -q'")
 
 
 def tests(argument: str, context: Context) -> Verifier:
     """A test run; at least one test must have run."""
-    _require(argument, "the command that runs the tests, such as 'make test'")
-    _require_strength(argument, context)
-    reserved = _reservation(argument, context)
-    return Tests(argument, timeout_s=context.timeout_s, baseline=context.baseline, reservation=reserved)
+    return _chosen(Tests, argument, context, example="the command that runs the tests, such as 'make test'")
 
 
 def postconditions(argument: str, context: Context) -> Verifier:
@@ -169,26 +163,22 @@ def _require(argument: str, what: str) -> None:
         raise Mistake("this verifier needs an argument", code="argument_missing", hint=f"--verify with {what}")
 
 
-def _require_strength(text: str, context: Context) -> None:
-    """Refuse a check that cannot fail or hides a failure, since it verifies nothing."""
-    why = weakness(text)
-    if why:
-        own = ", ".join(sorted(own_checks(context.contents)))
-        raise Mistake(
-            why,
-            code="weak_check",
-            hint=f"use the skill's own check: {own}" if own else "use a test run",
-        )
-
-
-def _reservation(text: str, context: Context) -> str:
-    """The doubt about a check that the reporter chose; a person may choose any."""
-    if context.person or text.strip() in own_checks(context.contents):
-        return ""
-    if is_own(text, context.contents):
-        return "whoever reports the outcome chose the values of the skill's check; `--with postconditions` takes them"
-    why = why_not_whole(text, is_target=partial(_is_target, context))
-    return f"whoever reports the outcome chose {why}; {COUNTS}" if why else ""
+def _chosen(make: type[Command], text: str, context: Context, *, example: str) -> Command:
+    """A command that the reporter chose, with the doubt about it; a person may choose any that can fail."""
+    _require(text, example)
+    own = own_checks(context.contents)
+    if why := weakness(text):
+        hint = f"use the skill's own check: {', '.join(sorted(own))}" if own else "use a test run"
+        raise Mistake(why, code="weak_check", hint=hint)
+    doubt = ""
+    if not context.person and text.strip() not in own:
+        if is_own(text, context.contents):
+            doubt = (
+                "whoever reports the outcome chose the values of the skill's check; `--with postconditions` takes them"
+            )
+        elif why := why_not_whole(text, is_target=partial(_is_target, context)):
+            doubt = f"whoever reports the outcome chose {why}; {COUNTS}"
+    return make(text, timeout_s=context.timeout_s, baseline=context.baseline, reservation=doubt)
 
 
 def _is_target(context: Context, target: str) -> bool:

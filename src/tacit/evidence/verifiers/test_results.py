@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
@@ -92,46 +93,6 @@ _MOST_DEPTH = 64
 _COMMIT_NAMES = frozenset("commit commit_sha git.commit git_commit head_sha sha github_sha ci_commit_sha".split())
 
 
-@dataclass(slots=True)
-class Report:
-    """A parsed report."""
-
-    passed: int = 0
-    failed: int = 0
-    left_out: int = 0
-    commits: list[str] = field(default_factory=list)
-    depth: int = 0
-    case: str = ""
-    """What is known of the test that is being read."""
-
-    @property
-    def count_results(self) -> ResultCounts:
-        """The counts."""
-        return ResultCounts(self.passed, self.failed, self.left_out)
-
-    def begin(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
-        self.depth += 1
-        if self.depth > _MOST_DEPTH:
-            raise ValueError("it is nested too deeply")
-        if name == "testcase":
-            self.case = "left out" if attributes.get("status") in ("notrun", "skipped", "disabled") else "passed"
-        elif name in ("failure", "error"):
-            self.case, self.failed = "", self.failed + 1
-        elif name == "skipped" and self.case:
-            self.case = "left out"
-        elif name == "property" and attributes.get("name", "").casefold() in _COMMIT_NAMES:
-            self.commits.append(attributes.get("value", "").strip())
-
-    def end(self, name: str) -> None:
-        """An element ends."""
-        self.depth -= 1
-        if name == "testcase":
-            self.passed += self.case == "passed"
-            self.left_out += self.case == "left out"
-            self.case = ""
-
-
 def read_bytes(file: Path) -> bytes:
     """Return the bytes of a result file, up to a size."""
     try:
@@ -150,33 +111,46 @@ def read_bytes(file: Path) -> bytes:
     return data
 
 
-def parse_junit(data: bytes, name: str) -> Report:
-    """Parse the bytes of a report."""
-    report, parser = Report(), expat.ParserCreate()
-    names: list[str] = []
+def parse_junit(data: bytes, name: str) -> tuple[ResultCounts, list[str]]:
+    """Return the counts of a JUnit report, and the commits that it names."""
+    counts: Counter[str] = Counter()
+    commits: list[str] = []
+    depth, root, case = 0, "", ""  # `case`: what is known of the test that is being read
 
     def begin(element: str, attributes: dict[str, str]) -> None:
-        if not names:
-            names.append(element)
-        report.begin(element.rpartition(":")[2], attributes)
+        nonlocal depth, root, case
+        depth, tag = depth + 1, element.rpartition(":")[2]
+        root = root or tag
+        if depth > _MOST_DEPTH:
+            raise ValueError("it is nested too deeply")
+        if tag == "testcase":
+            case = "left out" if attributes.get("status") in ("notrun", "skipped", "disabled") else "passed"
+        elif tag in ("failure", "error"):
+            case = ""
+            counts["failed"] += 1
+        elif tag == "skipped" and case:
+            case = "left out"
+        elif tag == "property" and attributes.get("name", "").casefold() in _COMMIT_NAMES:
+            commits.append(attributes.get("value", "").strip())
+
+    def end(element: str) -> None:
+        nonlocal depth, case
+        depth -= 1
+        if element.rpartition(":")[2] == "testcase":
+            counts[case] += 1
+            case = ""
 
     def refuse(*_: object) -> None:
         raise ValueError("it brings a document type or entities of its own")
 
-    parser.StartElementHandler = begin
-    parser.EndElementHandler = lambda element: report.end(element.rpartition(":")[2])
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
+    parser, problem = expat.ParserCreate(), ""
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError) as error:
-        raise VerifierOutage(
-            f"{name} is no JUnit report: {error}",
-            code="invalid_report",
-            hint="give the XML that the test run wrote",
-        ) from error
-    if not names or names[0].rpartition(":")[2] not in ("testsuite", "testsuites"):
-        raise VerifierOutage(
-            f"{name} is no JUnit report", code="invalid_report", hint="give the XML that the test run wrote"
-        )
-    return report
+        problem = f": {error}"
+    if problem or root not in ("testsuite", "testsuites"):
+        hint = "give the XML that the test run wrote"
+        raise VerifierOutage(f"{name} is no JUnit report{problem}", code="invalid_report", hint=hint)
+    return ResultCounts(counts["passed"], counts["failed"], counts["left out"]), commits
