@@ -7,11 +7,11 @@ reported as long as both are in use. Nothing is deleted: an obsolete skill is se
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import chain, combinations
+from itertools import combinations
 
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
@@ -20,11 +20,9 @@ from tacit.domain.lifecycle import RECALLABLE, Status, coded
 from tacit.domain.scope import Scope
 from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.evidence.reliability import reinforced
 from tacit.gate.duplicates import disagreement, disagreements, fixed_arguments
 from tacit.maintain.status_changes import care_of
-from tacit.store import Store
-from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
+from tacit.store import Store, queries
 from tacit.text.words import terms
 
 MOST_PER_TOOL = 60
@@ -42,8 +40,6 @@ class ContradictionKind(StrEnum):
     """Each holds in a scope or case of its own: both stay."""
     TENSION = "genuine tension"
     """Both hold: a person decides."""
-    NOISE = "noise"
-    """One of them has too little support: both stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +48,9 @@ class ContradictionSide:
 
     content: SkillContent
     scope: Scope
-    status: Status
     made_at: datetime
     confirmed_at: datetime | None = None
     """When a verified success last confirmed it."""
-    confirmations: int = 0
 
 
 def cares(store: Store, *, at: datetime) -> list[Care]:
@@ -84,26 +78,19 @@ def contradicted(store: Store, stored: StoredVersion) -> list[Finding]:
         provenance=version.provenance,
         revises=skill.id,
     )
-    return list(disagreements(as_candidate, neighbours(store, as_candidate)))
+    return list(disagreements(as_candidate, queries.neighbours(store, as_candidate)))
 
 
 def contradiction_kind(one: ContradictionSide, other: ContradictionSide) -> ContradictionKind:
     """Return the kind of a contradiction; the order of the two makes no difference."""
     older, newer = sorted((one, other), key=lambda side: (side.made_at, side.content.hash()))
-    if one.scope != other.scope or _have_separate_cases(one.content, other.content):
+    ours, theirs = _case_conditions(one.content), _case_conditions(other.content)
+    if one.scope != other.scope or (ours and theirs and ours.isdisjoint(theirs)):
         return ContradictionKind.SCOPE
-    if any(side.status not in RECALLABLE and not side.confirmations for side in (one, other)):
-        return ContradictionKind.NOISE
     last = older.confirmed_at or older.made_at
     if newer.made_at - older.made_at >= FAR_APART and last < newer.made_at:
         return ContradictionKind.OBSOLETE
     return ContradictionKind.TENSION
-
-
-def _have_separate_cases(left: SkillContent, right: SkillContent) -> bool:
-    """Whether each states the cases it holds in, and these differ."""
-    ours, theirs = _case_conditions(left), _case_conditions(right)
-    return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
 def _case_conditions(content: SkillContent) -> frozenset[str]:
@@ -112,13 +99,26 @@ def _case_conditions(content: SkillContent) -> frozenset[str]:
 
 
 def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVersion, str]]:
-    """Usable skills that contradict each other, the older first, with the gate's explanation."""
-    by_skill: dict[str, list[StoredVersion]] = {}
-    for stored in store.catalogue(statuses=RECALLABLE):
-        by_skill.setdefault(stored.skill.id, []).append(stored)
-    current = {stored.version.id: stored for stored in map(newest_recallable, by_skill.values())}
+    """Usable skills that contradict each other, the older first, with the gate's explanation.
+
+    Each rule or lesson is compared with the skills on the same subject, and procedures that give one tool a fixed value
+    for the same argument with each other; other procedures do not regulate each other.
+    """
+    current = {stored.version.id: stored for stored in queries.current(store, statuses=RECALLABLE)}
+    pairs: list[tuple[StoredVersion, StoredVersion]] = []
+    using: dict[tuple[str, str], list[StoredVersion]] = {}
+    for stored in current.values():
+        content = stored.version.content
+        if content.kind in STATED_KINDS:
+            words = terms(f"{content.name} {content.description} {content.body}"[:2000])
+            hits = store.search(words, statuses=RECALLABLE, limit=queries.NEIGHBOURS)
+            pairs += [(stored, hit.stored) for hit in hits if hit.stored.version.id in current]
+        for call in fixed_arguments(content):
+            using.setdefault(call, []).append(stored)
+    for together in using.values():
+        pairs += combinations(together[-MOST_PER_TOOL:], 2)
     seen: set[frozenset[str]] = set()
-    for stored, near in chain(_pairs_with_rules(store, current), _pairs_with_one_tool(current.values())):
+    for stored, near in pairs:
         pair = frozenset((stored.version.id, near.version.id))
         if len(pair) < 2 or pair in seen:
             continue
@@ -126,30 +126,6 @@ def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVe
         older, newer = sorted((stored, near), key=lambda other: (other.version.created_at, other.sequence))
         if why := disagreement(older.version.content, newer.version.content):
             yield older, newer, why
-
-
-def _pairs_with_rules(
-    store: Store, current: Mapping[str, StoredVersion]
-) -> Iterator[tuple[StoredVersion, StoredVersion]]:
-    """Each rule or lesson with the skills on the same subject; two procedures do not regulate each other."""
-    for stored in current.values():
-        content = stored.version.content
-        if content.kind not in STATED_KINDS:
-            continue
-        words = terms(f"{content.name} {content.description} {content.body}"[:2000])
-        for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS):
-            if hit.stored.version.id in current:
-                yield stored, hit.stored
-
-
-def _pairs_with_one_tool(versions: Iterable[StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
-    """Procedures that give one tool a fixed value for the same argument, without a case of their own."""
-    using: dict[tuple[str, str], list[StoredVersion]] = {}
-    for stored in versions:
-        for call in fixed_arguments(stored.version.content):
-            using.setdefault(call, []).append(stored)
-    for together in using.values():
-        yield from combinations(together[-MOST_PER_TOOL:], 2)
 
 
 def _care(older: StoredVersion, newer: StoredVersion, kind: ContradictionKind, *, why: str, at: datetime) -> Care:
@@ -186,8 +162,6 @@ def _side(store: Store, stored: StoredVersion) -> ContradictionSide:
     return ContradictionSide(
         content=version.content,
         scope=stored.skill.scope,
-        status=stored.status,
         made_at=version.created_at,
         confirmed_at=max(worked, default=None),
-        confirmations=reinforced(version, evidence),
     )

@@ -24,7 +24,6 @@ from tacit.maintain.promotion import (
     candidate_of,
     find_same,
     is_promoted,
-    merged_provenance,
     nominate,
     nominee_of,
     projects_of,
@@ -102,9 +101,10 @@ def _for_project(store: Store, scope: Scope, request: PromotionRequest) -> Itera
         [gate] = scope_gates(nominee_of(store, newest, request, to=Level.PROJECT, groups=[group]), Level.PROJECT)
         if not gate.open or find_same(known, newest.version.content, scope, request.same):
             continue
+        attempts = dict.fromkeys(each for stored in versions for each in stored.version.provenance.trajectory_ids)
         made = replace(
             candidate_of(newest, newest.version.content, scope, by=BY_PROMOTION),
-            provenance=merged_provenance(versions),
+            provenance=replace(newest.version.provenance, trajectory_ids=tuple(attempts)),
             parents=tuple(stored.version.id for stored in versions),
         )
         reason = coded(CareReason.SEEN_IN_SESSIONS, sessions=len(sessions_of(group)))

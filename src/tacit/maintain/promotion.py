@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,12 +20,12 @@ from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewher
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
 from tacit.gate.duplicates import disagreement
-from tacit.gate.portability import SECRET, ProjectFacts, portability, suggest
+from tacit.gate.portability import SECRET, portability, suggest
 from tacit.gate.review_rules import Review
 from tacit.gate.reviews import Reviews
 from tacit.maintain.promotion_rules import (
@@ -146,8 +146,16 @@ def promote_skill(
         request = replace(request, content=suggest(stored.version.content, request.source.local))
     if request.person:
         require_open_gates(context.store, None, stored, request, scope=scope)  # before a store is created for it
-    with _store_of_scope(context, scope) as store:
-        return promote(context.store, context.with_store(store, scope), stored, request)
+    in_home = scope.level in HOME_LEVELS
+    if in_home and (context.place is None or context.place.home is None):
+        raise Mistake(
+            "this memory has no personal store to promote to", code="no_home", hint="open it with `tacit.open()`"
+        )
+    if not in_home or home_database(context.place) is None:
+        return promote(context.store, context.with_store(context.store, scope), stored, request)
+    with home_store(context.place, create=True) as home:
+        assert home is not None
+        return promote(context.store, context.with_store(home, scope), stored, request)
 
 
 def preview_promotion(
@@ -159,7 +167,10 @@ def preview_promotion(
     scope, local = _target_scope(context, stored, to), request.source.local
     content = suggest(stored.version.content, local) if rewrite else stored.version.content
     require_open_gates(store, None, stored, replace(request, content=content), scope=scope)
-    objections = [*record_objections(store, stored), *_portability_objections(content, scope, local)]
+    objections = [*record_objections(store, stored)]
+    if scope.level in HOME_LEVELS:
+        ties = portability(content, local)
+        objections += [coded(PromotionReason.NOT_PORTABLE, detail=finding.message) for finding in ties]
     earlier = record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
     record = "; ".join(filter(None, (_record_fields(store, stored)["record"], earlier)))
     return PromotionPreview(stored=stored, scope=scope, content=content, record=record, objections=tuple(objections))
@@ -174,7 +185,7 @@ def promotion_prospects(context: StoreContext, request: PromotionRequest) -> lis
         broad = (home or store).catalogue()
         for stored in _current_versions(store):
             level = stored.skill.scope.level
-            to = next((each for each in Level if each.breadth == level.breadth + 1), None)
+            to = _next_level(level)
             if to is None or (level is not Level.SESSION and stored.status not in RECALLABLE):
                 continue
             if is_promoted(broad, stored, to):
@@ -201,10 +212,14 @@ def find_version(store: Store, reference: str, *, to: Scope | None = None) -> St
     return queries.newest_recallable([stored for stored in below if stored.skill.scope.level.breadth == level])
 
 
+def _next_level(level: Level) -> Level | None:
+    return next((each for each in Level if each.breadth == level.breadth + 1), None)
+
+
 def _target_scope(context: StoreContext, stored: StoredVersion, to: Scope | None) -> Scope:
     level = stored.skill.scope.level
     if to is None:
-        above = next((each for each in Level if each.breadth == level.breadth + 1), None)
+        above = _next_level(level)
         if above is None:
             raise Mistake(
                 f"`{stored.version.name}` is global already", code="already_global", hint="no scope is broader"
@@ -215,21 +230,6 @@ def _target_scope(context: StoreContext, stored: StoredVersion, to: Scope | None
     if to.level is Level.SESSION and not to.key:
         return Scope(Level.SESSION, stored.skill.scope.key.partition("/")[0])
     return to
-
-
-@contextmanager
-def _store_of_scope(context: StoreContext, scope: Scope) -> Iterator[Store]:
-    """The store that keeps a scope: this one, or the person's own, which is created where there is none."""
-    if scope.level in HOME_LEVELS and (context.place is None or context.place.home is None):
-        raise Mistake(
-            "this memory has no personal store to promote to", code="no_home", hint="open it with `tacit.open()`"
-        )
-    if scope.level not in HOME_LEVELS or home_database(context.place) is None:
-        yield context.store
-        return
-    with home_store(context.place, create=True) as home:
-        assert home is not None
-        yield home
 
 
 # --- copying ----------------------------------------------------------------------------------------------------------
@@ -285,20 +285,25 @@ def _copy(
 ) -> Promoted:
     """Admit the copy, or record that it is known there; a person's decision on the exact text also approves it."""
     content, to = request.content or stored.version.content, there.scope.level
-    if to in HOME_LEVELS and (secrets := _secrets(content)):
+    secrets = [finding.message for finding in portability(content) if finding.rule == SECRET]
+    if to in HOME_LEVELS and secrets:
         raise GateRefusal(
             f"`{stored.version.name}` contains a secret: {secrets[0]}",
             code="contains_secret",
             hint="purge it, or use --rewrite to replace it with a placeholder",
         )
-    renewed = known is not None and known.version.hash != content.hash() and _renews(here, known, stored, request)
+    renewed = known is not None and known.version.hash != content.hash() and request.person
+    if known is not None and renewed and request.content is None:  # not rewritten: only a copy of this very skill
+        renewed = not {other.version.id for other in here.versions(stored.skill.id)}.isdisjoint(known.version.parents)
     with there.store.transaction():
         if known is None or renewed:
             made = candidate_of(stored, content, there.scope, by=request.by)
             target = _admitted(there, replace(made, revises=known.skill.id) if known else made)
         else:
             target = known
-        _copy_record(here, there.store, stored, target.skill.id)
+        for remark in here.remarks(stored.skill.id, about=About.PROMOTION):
+            if promotion_fields(remark).keys() & {"record", "doubt"}:  # a second promotion keeps the record from before
+                there.store.add(replace(remark, subject=target.skill.id, id=""))
         step, record = (SEEN if known else PROMOTED), _record_fields(here, stored)
         there.store.add(promotion_remark(target.skill.id, stored.version.id, request, step=step, to=to, **record))
         if request.person and request.ticked is not None and target.version.hash == content.hash():
@@ -327,12 +332,6 @@ def _require_promotable(stored: StoredVersion, scope: Scope) -> None:
             code="not_approved",
             hint="decide on it: tacit review",
         )
-
-
-def _renews(here: Store, known: StoredVersion, stored: StoredVersion, request: PromotionRequest) -> bool:
-    """Whether this text replaces the known one: a person rewrote it, or the known one came from this very skill."""
-    own = {other.version.id for other in here.versions(stored.skill.id)}
-    return request.person and (request.content is not None or not own.isdisjoint(known.version.parents))
 
 
 def _admitted(there: StoreContext, made: Candidate) -> StoredVersion:
@@ -389,12 +388,6 @@ def candidate_of(stored: StoredVersion, content: SkillContent, scope: Scope, *, 
     )
 
 
-def merged_provenance(versions: Sequence[StoredVersion]) -> Provenance:
-    """Return the sources of several versions as one: those of the newest, with the attempts of all."""
-    attempts = dict.fromkeys(each for stored in versions for each in stored.version.provenance.trajectory_ids)
-    return replace(versions[-1].version.provenance, trajectory_ids=tuple(attempts))
-
-
 # --- what gates need to know ------------------------------------------------------------------------------------------
 
 
@@ -414,12 +407,14 @@ def nominee_of(
         groups = recurrences(here, request.same) if groups is None else groups
         own = [g for g in groups if any(each.version_id == stored.version.id for each in g)]
         sessions = sessions_of(own[0]) if own else ()
+    subjects = (stored.version.id, stored.skill.id)
+    noted = [remark for subject in subjects for remark in here.remarks(subject, about=About.CONTRADICTION)]
     return Nominee(
         content=content,
         level=stored.skill.scope.level,
         sessions=sessions,
         projects={request.source.identity, *projects} - {""},
-        contradicted=_noted_contradiction(here, stored),
+        contradicted=noted[-1].other if noted else "",
         local=[finding.message for finding in portability(content, request.source.local)],
         ruling=ruling_of(content, request.source.local, model=request.model) if to is Level.GLOBAL else None,
     )
@@ -431,7 +426,8 @@ def find_same(
     """Return what means the same at a scope: the exact text, or else the same meaning; turned-down ones last."""
     there = [s for s in versions if s.skill.scope == scope and s.skill.kind is content.kind]
     exact = [stored for stored in there if stored.version.hash == content.hash()]
-    found = exact or [stored for stored in _newest(there) if same(content, stored.version.content)]
+    newest = {stored.skill.id: stored for stored in sorted(there, key=lambda stored: stored.sequence)}.values()
+    found = exact or [stored for stored in newest if same(content, stored.version.content)]
     return max(found, key=lambda stored: (stored.status not in _TURNED_DOWN, stored.sequence), default=None)
 
 
@@ -457,18 +453,15 @@ def recurrences(store: Store, same: Same) -> list[tuple[SessionLearning, ...]]:
     if not narrow:
         return []
     parents = {e.session_id: e.parent_session_id for e in store.episodes() if e.session_id and e.parent_session_id}
-    return recurring([_session_learning(store, stored, parents) for stored in narrow], same)
-
-
-def _session_learning(store: Store, stored: StoredVersion, parents: dict[str, str]) -> SessionLearning:
-    sessions = {stored.skill.scope.key}
-    for trajectory_id in stored.version.provenance.trajectory_ids:
-        try:
-            sessions.add(store.episode(trajectory_id).session_id)
-        except NotFound:
-            continue  # it is in another store, or was removed
-    roots = frozenset(_root_session(session, parents) for session in sessions if session)
-    return SessionLearning(version_id=stored.version.id, content=stored.version.content, sessions=roots)
+    learnings = []
+    for stored in narrow:
+        sessions = {stored.skill.scope.key}
+        for trajectory_id in stored.version.provenance.trajectory_ids:
+            with suppress(NotFound):  # it is in another store, or was removed
+                sessions.add(store.episode(trajectory_id).session_id)
+        roots = frozenset(_root_session(session, parents) for session in sessions if session)
+        learnings.append(SessionLearning(version_id=stored.version.id, content=stored.version.content, sessions=roots))
+    return recurring(learnings, same)
 
 
 def _root_session(session: str, parents: dict[str, str]) -> str:
@@ -483,20 +476,6 @@ def _root_session(session: str, parents: dict[str, str]) -> str:
 def _current_versions(store: Store) -> list[StoredVersion]:
     """The current version of each skill, unless it was turned down; oldest first."""
     return sorted((s for s in queries.current(store) if s.status not in _TURNED_DOWN), key=lambda s: s.sequence)
-
-
-def _newest(versions: Iterable[StoredVersion]) -> list[StoredVersion]:
-    return list({stored.skill.id: stored for stored in sorted(versions, key=lambda s: s.sequence)}.values())
-
-
-def _noted_contradiction(store: Store, stored: StoredVersion) -> str:
-    subjects = (stored.version.id, stored.skill.id)
-    found = [remark for subject in subjects for remark in store.remarks(subject, about=About.CONTRADICTION)]
-    return found[-1].other if found else ""
-
-
-def _secrets(content: SkillContent) -> list[str]:
-    return [finding.message for finding in portability(content) if finding.rule == SECRET]
 
 
 # --- records and objections -------------------------------------------------------------------------------------------
@@ -518,13 +497,6 @@ def _record_fields(store: Store, stored: StoredVersion) -> dict[str, str]:
     return {"record": record_sentence(known), "doubt": joined_text(doubts(known, store.transitions(version_id)))}
 
 
-def _copy_record(here: Store, there: Store, stored: StoredVersion, skill_id: str) -> None:
-    """Copy the record from before it came here, so that a second promotion keeps it."""
-    for remark in here.remarks(stored.skill.id, about=About.PROMOTION):
-        if promotion_fields(remark).keys() & {"record", "doubt"}:
-            there.add(replace(remark, subject=skill_id, id=""))
-
-
 def record_objections(store: Store, stored: StoredVersion) -> Iterator[CodedReason]:
     """Yield what a version's record objects to a promotion, and what contradicts it. Objections do not close a gate."""
     version_id = stored.version.id
@@ -538,29 +510,17 @@ def record_objections(store: Store, stored: StoredVersion) -> Iterator[CodedReas
         yield coded(PromotionReason.CONTRADICTED_BY, name=name)
 
 
-def _portability_objections(content: SkillContent, scope: Scope, local: ProjectFacts) -> list[CodedReason]:
-    if scope.level not in HOME_LEVELS:
-        return []
-    return [coded(PromotionReason.NOT_PORTABLE, detail=finding.message) for finding in portability(content, local)]
-
-
 def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
     """The usable skills that contradict a version: as recorded, or as found now."""
     ours = {stored.version.id, stored.skill.id}
     for remark in store.remarks(about=About.CONTRADICTION):
         for other in {remark.subject, remark.other} - ours if ours & {remark.subject, remark.other} else ():
-            if (used := _in_use(store, other)) is not None:
-                yield used.version.name
+            with suppress(NotFound):  # purged since
+                noted = store.version(other)
+                if noted.status in RECALLABLE:
+                    yield noted.version.name
     content = stored.version.content
     as_candidate = candidate_of(stored, content, Scope(Level.PROJECT), by="")
     for near in queries.neighbours(store, as_candidate):
         if near.skill.id != stored.skill.id and disagreement(near.version.content, content):
             yield near.version.name
-
-
-def _in_use(store: Store, version_id: str) -> StoredVersion | None:
-    try:
-        stored = store.version(version_id)
-    except NotFound:  # purged since
-        return None
-    return stored if stored.status in RECALLABLE else None

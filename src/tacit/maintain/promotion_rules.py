@@ -124,62 +124,39 @@ def scope_gates(nominee: Nominee, to: Level, *, person: str = "") -> tuple[Scope
 
 
 def _gate(nominee: Nominee, to: Level, *, person: str) -> ScopeGate:
-    if nominee.content.kind is Kind.PREFERENCE and to.breadth > Level.SESSION.breadth:
-        return ScopeGate(to=to, missing=(coded(PromotionReason.PREFERENCE_STAYS),))
-    if nominee.content.kind is Kind.REFERENCE:
-        return ScopeGate(to=to, missing=(coded(PromotionReason.DOCUMENT_STAYS),))
-    return _GATES[to](nominee, person)
-
-
-def _session_gate(nominee: Nominee, person: str) -> ScopeGate:
-    missing = [coded(PromotionReason.CONTRADICTED_BY, name=nominee.contradicted)] if nominee.contradicted else []
-    missing += [coded(PromotionReason.TRIVIAL)] if is_trivial(nominee.content) else []
-    fulfilled = () if missing else (coded(PromotionReason.NOT_CONTRADICTED),)
-    return ScopeGate(to=Level.SESSION, fulfilled=fulfilled, missing=tuple(missing))
-
-
-def _project_gate(nominee: Nominee, person: str) -> ScopeGate:
-    seen = len(set(nominee.sessions))
-    sessions = coded(PromotionReason.SESSIONS_SEEN, seen=seen, needed=SESSIONS)
-    if seen >= SESSIONS:
-        return ScopeGate(to=Level.PROJECT, fulfilled=(sessions,))
-    if person:
-        return ScopeGate(to=Level.PROJECT, fulfilled=(sessions, coded(PromotionReason.PERSON_DECIDES, person=person)))
-    missing = coded(PromotionReason.SESSIONS_MISSING, count=SESSIONS - seen)
-    return ScopeGate(to=Level.PROJECT, fulfilled=(sessions,), missing=(missing,))
-
-
-def _organisation_gate(nominee: Nominee, person: str) -> ScopeGate:
-    seen = len(set(nominee.projects))
-    fulfilled = [coded(PromotionReason.PROJECTS_SEEN, seen=seen, needed=PROJECTS)]
-    fulfilled += [] if nominee.local else [coded(PromotionReason.PORTABLE)]
-    if person:
-        fulfilled.append(coded(PromotionReason.PERSON_DECIDES, person=person))
-        return ScopeGate(to=Level.ORGANISATION, fulfilled=tuple(fulfilled))
-    missing = [coded(PromotionReason.PROJECTS_MISSING, count=PROJECTS - seen)] if seen < PROJECTS else []
-    missing += [coded(PromotionReason.NOT_PORTABLE, detail=message) for message in nominee.local]
-    return ScopeGate(to=Level.ORGANISATION, fulfilled=tuple(fulfilled), missing=tuple(missing))
-
-
-def _global_gate(nominee: Nominee, person: str) -> ScopeGate:
-    ruling = nominee.ruling or Ruling(agnostic=False, reason=PromotionReason.NO_JUDGE, judge="")
-    if ruling.agnostic:
-        agnostic = coded(PromotionReason.JUDGED_AGNOSTIC, judge=ruling.judge, why=ruling.reason)
-        return ScopeGate(to=Level.GLOBAL, fulfilled=(agnostic,))
-    if ruling.judge:
-        return ScopeGate(
-            to=Level.GLOBAL, missing=(coded(PromotionReason.JUDGED_LOCAL, judge=ruling.judge, why=ruling.reason),)
-        )
-    code, _, detail = ruling.reason.partition(": ")
-    return ScopeGate(to=Level.GLOBAL, missing=(coded(code, detail=detail) if detail else coded(code),))
-
-
-_GATES: dict[Level, Callable[[Nominee, str], ScopeGate]] = {
-    Level.SESSION: _session_gate,
-    Level.PROJECT: _project_gate,
-    Level.ORGANISATION: _organisation_gate,
-    Level.GLOBAL: _global_gate,
-}
+    """The gate before one scope."""
+    content, fulfilled, missing = nominee.content, list[CodedReason](), list[CodedReason]()
+    decides = [coded(PromotionReason.PERSON_DECIDES, person=person)] if person else []
+    if content.kind is Kind.PREFERENCE and to.breadth > Level.SESSION.breadth:
+        missing = [coded(PromotionReason.PREFERENCE_STAYS)]
+    elif content.kind is Kind.REFERENCE:
+        missing = [coded(PromotionReason.DOCUMENT_STAYS)]
+    elif to is Level.SESSION:
+        missing += [coded(PromotionReason.CONTRADICTED_BY, name=nominee.contradicted)] if nominee.contradicted else []
+        missing += [coded(PromotionReason.TRIVIAL)] if is_trivial(content) else []
+        fulfilled += [] if missing else [coded(PromotionReason.NOT_CONTRADICTED)]
+    elif to is Level.PROJECT:
+        seen = len(set(nominee.sessions))
+        fulfilled.append(coded(PromotionReason.SESSIONS_SEEN, seen=seen, needed=SESSIONS))
+        if seen < SESSIONS:
+            fulfilled += decides
+            missing += [] if person else [coded(PromotionReason.SESSIONS_MISSING, count=SESSIONS - seen)]
+    elif to is Level.ORGANISATION:
+        seen = len(set(nominee.projects))
+        fulfilled.append(coded(PromotionReason.PROJECTS_SEEN, seen=seen, needed=PROJECTS))
+        fulfilled += [*([] if nominee.local else [coded(PromotionReason.PORTABLE)]), *decides]
+        if not person:
+            missing += [coded(PromotionReason.PROJECTS_MISSING, count=PROJECTS - seen)] if seen < PROJECTS else []
+            missing += [coded(PromotionReason.NOT_PORTABLE, detail=message) for message in nominee.local]
+    else:
+        ruling = nominee.ruling or Ruling(agnostic=False, reason=PromotionReason.NO_JUDGE, judge="")
+        if ruling.judge:
+            code = PromotionReason.JUDGED_AGNOSTIC if ruling.agnostic else PromotionReason.JUDGED_LOCAL
+            (fulfilled if ruling.agnostic else missing).append(coded(code, judge=ruling.judge, why=ruling.reason))
+        else:
+            problem, _, detail = ruling.reason.partition(": ")
+            missing.append(coded(problem, detail=detail) if detail else coded(problem))
+    return ScopeGate(to=to, fulfilled=tuple(fulfilled), missing=tuple(missing))
 
 
 def record_sentence(known: Reliability) -> str:
@@ -329,12 +306,10 @@ def recurring(learnings: Sequence[SessionLearning], same: Same) -> list[tuple[Se
     """Group what means the same; each member of a group must match every other, so that meaning does not drift."""
     groups: list[list[SessionLearning]] = []
     for learning in learnings:
-        fitting = (g for g in groups if all(same(each.content, learning.content) for each in g))
-        group = next(fitting, None)
+        group = next((g for g in groups if all(same(each.content, learning.content) for each in g)), None)
         if group is None:
-            groups.append([learning])
-        else:
-            group.append(learning)
+            groups.append(group := [])
+        group.append(learning)
     return [tuple(group) for group in groups]
 
 
