@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
+from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.maintain.status_changes import care_of
 from tacit.recall.retrieval import parts_of
@@ -49,7 +49,12 @@ def compose(
         )
     contents = [each.version.content for each in versions]
     text = description.strip() or "; then ".join(content.description.rstrip(".") for content in contents) + "."
-    return composed(name, text, contents, parts_of=lambda part: _part_names(store, part)), versions
+
+    def part_names(part: str) -> tuple[str, ...]:
+        named = store.catalogue(name=part)
+        return queries.preferred_of_name(named).version.content.sub_skills if named else ()
+
+    return composed(name, text, contents, parts_of=part_names), versions
 
 
 def with_part_parents(candidate: Candidate, parts: Sequence[StoredVersion]) -> Candidate:
@@ -58,56 +63,35 @@ def with_part_parents(candidate: Candidate, parts: Sequence[StoredVersion]) -> C
     return dataclasses.replace(candidate, parents=(*candidate.parents, *made_of))
 
 
-def changed_parts(store: Store, composite: SkillVersion) -> list[CodedReason]:
-    """Return what has changed about the parts of a composite since it was made."""
-    if not composite.content.sub_skills:
-        return []
-    now = {part.name: part.content for part in parts_of(store, composite)}
-    return part_changes(_lost_parts(store, composite), now, made_of=_original_parts(store, composite))
-
-
 def cares(store: Store, *, at: datetime) -> list[Care]:
-    """Find the usable composites whose parts have changed or are gone."""
+    """Find the usable composites whose parts have changed or are gone since they were made."""
     found: list[Care] = []
     for stored in store.catalogue(statuses=RECALLABLE):
-        version = stored.version
-        reasons = changed_parts(store, version)
+        version, names = stored.version, stored.version.content.sub_skills
+        if not names:
+            continue
+        now = {part.name: part.content for part in parts_of(store, version)}
+        lost = _lost_parts(store, [name for name in names if name not in now])
+        # The parts as they were when the composite copied their steps; none if it only names its parts.
+        parents = [store.version(version_id).version for version_id in version.parents]
+        before = {parent.name: parent.content for parent in parents if parent.skill_id != version.skill_id}
+        reasons = part_changes(lost, now, made_of={name: before[name] for name in names if name in before})
         if reasons:
+            usable = [name for name in names if name not in lost]
+            advice = [coded(Advice.RESTORE_PART, part=part) for part in lost[:1]]
+            if len(usable) >= LEAST_PARTS:
+                advice.append(coded(Advice.RECOMPOSE, name=version.name, parts=" ".join(usable)))
+            else:
+                advice.append(coded(Advice.RETIRE_SKILL, name=version.name))
             move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at)
-            advice = tuple(_advice(store, version))
-            found.append(care_of(stored, CareKind.COMPOSITE, reasons, move=move, advice=advice))
+            found.append(care_of(stored, CareKind.COMPOSITE, reasons, move=move, advice=tuple(advice)))
     return found
 
 
-def _advice(store: Store, composite: SkillVersion) -> Iterator[CodedReason]:
-    """How to restore a lost part, and how to compose it again without the lost ones."""
-    lost, name = _lost_parts(store, composite), composite.name
-    usable = [part for part in composite.content.sub_skills if part not in lost]
-    yield from (coded(Advice.RESTORE_PART, part=part) for part in lost[:1])
-    if len(usable) >= LEAST_PARTS:
-        yield coded(Advice.RECOMPOSE, name=name, parts=" ".join(usable))
-    else:
-        yield coded(Advice.RETIRE_SKILL, name=name)
-
-
-def _lost_parts(store: Store, composite: SkillVersion) -> list[str]:
-    """The parts that may not be used any more; one that still waits for approval never was used."""
-    now = {part.name for part in parts_of(store, composite)}
-    absent = {name: store.catalogue(name=name) for name in composite.content.sub_skills if name not in now}
-    return [name for name, known in absent.items() if not known or any(each.status in _GONE for each in known)]
-
-
-def _original_parts(store: Store, composite: SkillVersion) -> dict[str, SkillContent]:
-    """The parts as they were when the composite copied their steps; empty if it only names its parts."""
-    parents = [store.version(version_id).version for version_id in composite.parents]
-    own = {version.name: version.content for version in parents if version.skill_id != composite.skill_id}
-    return {name: own[name] for name in composite.content.sub_skills if name in own}
-
-
-def _part_names(store: Store, name: str) -> tuple[str, ...]:
-    """The parts of a skill as it is now."""
-    named = store.catalogue(name=name)
-    return queries.preferred_of_name(named).version.content.sub_skills if named else ()
+def _lost_parts(store: Store, absent: Iterable[str]) -> list[str]:
+    """The absent parts that may not be used any more; one that still waits for approval never was used."""
+    known = {name: store.catalogue(name=name) for name in absent}
+    return [name for name, versions in known.items() if not versions or any(v.status in _GONE for v in versions)]
 
 
 def composed(name: str, description: str, parts: Sequence[SkillContent], *, parts_of: PartsOf) -> SkillContent:
@@ -116,18 +100,25 @@ def composed(name: str, description: str, parts: Sequence[SkillContent], *, part
     check_cycle(name, [part.name for part in parts], parts_of=parts_of)
     parts = _with_unique_parameters(parts)
     shared = {part.category for part in parts}
+    steps: list[SkillStep] = []
+    for number, part in enumerate(parts, 1):
+        steps += [SkillStep(text=f"Phase {number}, `{part.name}`: {part.description}"), *part.steps]
+    capabilities = {
+        field.name: _each_once(item for part in parts for item in getattr(part.capabilities, field.name))
+        for field in dataclasses.fields(Capabilities)
+    }
     return SkillContent(
         kind=Kind.PROCEDURE,
         name=name,
         description=description,
         category=shared.pop() if len(shared) == 1 else "",
         tags=_each_once(tag for part in parts for tag in part.tags),
-        steps=tuple(step for number, part in enumerate(parts, 1) for step in _phase(number, part)),
+        steps=tuple(steps),
         parameters=_each_once((each for part in parts for each in part.parameters), key=lambda each: each.name),
         preconditions=_required_conditions(parts),
         postconditions=_each_once((each for part in parts for each in part.postconditions), key=_condition_key),
         sub_skills=tuple(part.name for part in parts),
-        capabilities=_union(part.capabilities for part in parts),
+        capabilities=Capabilities(**capabilities),
         portable=all(part.portable for part in parts),
         shareable=all(part.shareable for part in parts),
     )
@@ -192,11 +183,6 @@ def is_heading(step: SkillStep) -> bool:
     return not step.tool and bool(_HEADING.match(step.text))
 
 
-def _phase(number: int, part: SkillContent) -> list[SkillStep]:
-    """A heading, and under it the part's own steps."""
-    return [SkillStep(text=f"Phase {number}, `{part.name}`: {part.description}"), *part.steps]
-
-
 def _required_conditions(parts: Sequence[SkillContent]) -> tuple[Condition, ...]:
     """The preconditions of all parts, each once, without those that an earlier part establishes."""
     established: set[tuple[str, ...]] = set()
@@ -216,6 +202,11 @@ def _condition_key(condition: Condition) -> tuple[str, ...]:
 
 def _with_unique_parameters(parts: Sequence[SkillContent]) -> list[SkillContent]:
     """Return the parts with parameters renamed that share a name and mean different things."""
+
+    def meaning(parameter: Parameter) -> tuple[str, ...]:
+        words = " ".join(parameter.description.casefold().split())
+        return parameter.type, parameter.reading, parameter.key, words
+
     known: dict[str, Parameter] = {}
     apart: list[SkillContent] = []
     for part in parts:
@@ -223,16 +214,12 @@ def _with_unique_parameters(parts: Sequence[SkillContent]) -> list[SkillContent]
         clashing = {
             each.name: f"{own}_{each.name}"
             for each in part.parameters
-            if each.name in known and _parameter_meaning(known[each.name]) != _parameter_meaning(each)
+            if each.name in known and meaning(known[each.name]) != meaning(each)
         }
         renamed = _with_renamed_parameters(part, clashing) if clashing else part
         known |= {each.name: each for each in renamed.parameters}
         apart.append(renamed)
     return apart
-
-
-def _parameter_meaning(parameter: Parameter) -> tuple[str, ...]:
-    return (parameter.type, parameter.reading, parameter.key, " ".join(parameter.description.casefold().split()))
 
 
 def _with_renamed_parameters(content: SkillContent, names: Mapping[str, str]) -> SkillContent:
@@ -263,12 +250,6 @@ def _with_renamed_parameters(content: SkillContent, names: Mapping[str, str]) ->
         preconditions=tuple(map(condition, content.preconditions)),
         postconditions=tuple(map(condition, content.postconditions)),
     )
-
-
-def _union(each: Iterable[Capabilities]) -> Capabilities:
-    every = list(each)
-    names = [field.name for field in dataclasses.fields(Capabilities)]
-    return Capabilities(**{name: _each_once(item for one in every for item in getattr(one, name)) for name in names})
 
 
 def _each_once(items: Iterable[T], *, key: Callable[[T], Any] = lambda item: item) -> tuple[T, ...]:

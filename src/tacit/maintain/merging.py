@@ -18,7 +18,7 @@ from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.skill import Kind, SkillContent, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Origin
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
 from tacit.gate.judgement import merge_candidate
 from tacit.maintain.status_changes import LibraryView, care_of
@@ -43,7 +43,13 @@ SHARED_AT_LEAST = 3
 
 def merges(library: LibraryView) -> list[Care]:
     """Find what is left of merged skills, then the most similar pairs, each skill in at most one."""
-    left = list(_merged_leftovers(library))
+    left: list[Care] = []
+    for stored in library.recallable:
+        for parent in _merged_parents(library, stored):  # a person approved the merged version
+            reason = coded(CareReason.MERGED_INTO, name=stored.version.name, id=stored.version.id)
+            for version in library.skills[parent.skill.id]:
+                if version.sequence <= parent.sequence:
+                    left += _set_aside(library, version, [reason], kind=CareKind.MERGE)
     taken = {care.skill_id for care in left}
     found: list[Care] = []
     remaining = [stored for stored in library.current if stored.skill.id not in taken]
@@ -81,10 +87,17 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     if waits and kept.status in RECALLABLE and adds_nothing(given.version.content, kept.version.content):
         reason = coded(CareReason.SUPERSEDED_BY_SKILL, name=kept.version.name, similarity=pair.similarity)
         return next(_set_aside(library, given, [reason], kind=CareKind.SUPERSEDED), None)
-    if _was_proposed(library, kept, given):
-        return None
+    for parent, child in ((given, kept), (kept, given)):
+        if any(parent.version.id in each.version.parents for each in library.skills[child.skill.id]):
+            return None  # it was proposed before, whatever a person decided
     if kept.status not in RECALLABLE:
-        return _one_of_two_drafts(library, pair)
+        # Of two drafts the newer is set aside; what it adds becomes a further version of the older.
+        kept, given = pair.older, pair.newer
+        reason = coded(CareReason.SAME_AS, name=kept.version.name, id=kept.version.id, similarity=pair.similarity)
+        care = next(_set_aside(library, given, [reason], kind=CareKind.MERGE), None)
+        if care is None or adds_nothing(given.version.content, kept.version.content):
+            return care
+        return dataclasses.replace(care, candidate=merged(kept, given))
     one, wording = merged(kept, given), _kept_wording(kept, given)
     if one.content == kept.version.content:  # nothing would be new
         reason = coded(CareReason.MERGED_INTO, name=kept.version.name, id=kept.version.id)
@@ -94,23 +107,13 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     return care_of(kept, CareKind.MERGE, (similar, *wording), candidate=one, advice=(advice,))
 
 
-def _one_of_two_drafts(library: LibraryView, pair: SimilarPair) -> Care | None:
-    """Set the newer of two drafts aside; what it adds becomes a further version of the older."""
-    kept, given = pair.older, pair.newer
-    reason = coded(CareReason.SAME_AS, name=kept.version.name, id=kept.version.id, similarity=pair.similarity)
-    care = next(_set_aside(library, given, [reason], kind=CareKind.MERGE), None)
-    if care is None or adds_nothing(given.version.content, kept.version.content):
-        return care
-    return dataclasses.replace(care, candidate=merged(kept, given))
-
-
 def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
     """Return one candidate made of two versions: the next version of the first, with both as parents and sources."""
     author = kept.version.provenance.made_by
     made_by = MADE_BY if author.startswith("tacit.") else author  # a person stays the author of their words
-    source = _with_description_as_query(
-        _with_words_of(_with_order_of(given.version, kept.version), kept.version), kept.version
-    )
+    source = given.version
+    for adapted in (_with_order_of, _with_words_of, _with_description_as_query):
+        source = adapted(source, kept.version)
     newcomer = Candidate(
         content=source.content,
         scope=kept.skill.scope,
@@ -126,26 +129,34 @@ def _with_order_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
     """Return a version with its steps in the other's order, where both take the same ones: either order has worked."""
     if Counter(shapes(given.content.steps)) != Counter(shapes(kept.content.steps)):
         return given
+
+    def entries(kept: Mapping[str, T], others: Mapping[str, T]) -> dict[str, T]:
+        """The entries of one side's steps and parameters, and the rest of the other side."""
+        own = ("steps", "parameters")
+        found = {path: entry for path, entry in others.items() if path.partition(".")[0] not in own}
+        return found | {path: entry for path, entry in kept.items() if path.partition(".")[0] in own}
+
     content = dataclasses.replace(given.content, steps=kept.content.steps, parameters=kept.content.parameters)
-    origins = _step_entries(kept.origins, others=given.origins)
-    grounding = _step_entries(kept.provenance.grounding, others=given.provenance.grounding)
+    grounding = entries(kept.provenance.grounding, given.provenance.grounding)
+    return _changed(given, content, entries(kept.origins, given.origins), grounding)
+
+
+def _changed(
+    given: SkillVersion,
+    content: SkillContent,
+    origins: Mapping[str, Origin],
+    grounding: Mapping[str, tuple[Span, ...]],
+) -> SkillVersion:
+    """Return a version with other content, which has no id yet."""
     provenance = dataclasses.replace(given.provenance, grounding=grounding)
     return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
 
 
 def differently_worded(one: SkillContent, other: SkillContent) -> list[tuple[int, int]]:
     """Return the steps that both take and word differently, as pairs of their numbers."""
+    ours, theirs = ([step.arguments or step.text for step in content.steps] for content in (one, other))
     pairs = aligned(other.steps, one.steps)
-    return [
-        (i, j)
-        for i, j in pairs
-        if i is not None and j is not None and _step_instruction(one, i) != _step_instruction(other, j)
-    ]
-
-
-def _step_instruction(content: SkillContent, number: int) -> object:
-    step = content.steps[number]
-    return step.arguments or step.text
+    return [(i, j) for i, j in pairs if i is not None and j is not None and ours[i] != theirs[j]]
 
 
 def _written_at(store: Store, stored: StoredVersion) -> float:
@@ -175,8 +186,7 @@ def _with_words_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
     content = dataclasses.replace(given.content, steps=tuple(steps))
     origins = _entries_of_pairs(kept.origins, given.origins, pairs)
     grounding = _entries_of_pairs(kept.provenance.grounding, given.provenance.grounding, pairs)
-    provenance = dataclasses.replace(given.provenance, grounding=grounding)
-    return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
+    return _changed(given, content, origins, grounding)
 
 
 def _entries_of_pairs(kept: Mapping[str, T], others: Mapping[str, T], pairs: Sequence[tuple[int, int]]) -> dict[str, T]:
@@ -201,40 +211,12 @@ def _with_description_as_query(given: SkillVersion, kept: SkillVersion) -> Skill
     asked = content.description.partition(USE_WHEN)[0].strip()
     if not asked or asked in (*content.example_queries, kept.content.description.partition(USE_WHEN)[0].strip()):
         return given
-    path, spans = f"example_queries.{len(content.example_queries)}", given.provenance.grounding.get("description", ())
-    provenance = dataclasses.replace(given.provenance, grounding={**given.provenance.grounding, path: spans})
-    return dataclasses.replace(
-        given,
-        content=dataclasses.replace(content, example_queries=(*content.example_queries, asked)),
-        origins={
-            **given.origins,
-            path: with_default_origins(content, given.origins).get("description", Origin.EXTERNAL),
-        },
-        provenance=provenance if spans else given.provenance,
-        id="",
-        hash="",
-    )
-
-
-def _step_entries(kept: Mapping[str, T], *, others: Mapping[str, T]) -> dict[str, T]:
-    """Return the entries of one side's steps and parameters, and the rest of the other side."""
-
-    def is_step(path: str) -> bool:
-        return path.partition(".")[0] in ("steps", "parameters")
-
-    return {path: entry for path, entry in others.items() if not is_step(path)} | {
-        path: entry for path, entry in kept.items() if is_step(path)
-    }
-
-
-def _merged_leftovers(library: LibraryView) -> Iterator[Care]:
-    """Versions of a skill that was merged into another, after a person approved the merged version."""
-    for stored in library.recallable:
-        for parent in _merged_parents(library, stored):
-            reason = coded(CareReason.MERGED_INTO, name=stored.version.name, id=stored.version.id)
-            for version in library.skills[parent.skill.id]:
-                if version.sequence <= parent.sequence:
-                    yield from _set_aside(library, version, [reason], kind=CareKind.MERGE)
+    path, grounding = f"example_queries.{len(content.example_queries)}", given.provenance.grounding
+    if spans := grounding.get("description", ()):
+        grounding = {**grounding, path: spans}
+    origin = with_default_origins(content, given.origins).get("description", Origin.EXTERNAL)
+    asking = dataclasses.replace(content, example_queries=(*content.example_queries, asked))
+    return _changed(given, asking, {**given.origins, path: origin}, grounding)
 
 
 def _merged_parents(library: LibraryView, stored: StoredVersion) -> Iterator[StoredVersion]:
@@ -277,15 +259,6 @@ def _precedence(library: LibraryView, stored: StoredVersion, *, apart: bool) -> 
     return stored.status in RECALLABLE, stored.skill.id in library.pinned, written, proven, -stored.sequence
 
 
-def _was_proposed(library: LibraryView, one: StoredVersion, other: StoredVersion) -> bool:
-    """Whether a merge of the two was proposed before, whatever a person decided."""
-    return any(
-        given.version.id in version.version.parents
-        for kept, given in ((one, other), (other, one))
-        for version in library.skills[kept.skill.id]
-    )
-
-
 # --- similar pairs ----------------------------------------------------------------------------------------------------
 #
 # Not every two skills are compared: skills of one kind and scope meet over a word of their subject or a step that both have,
@@ -315,7 +288,7 @@ def near_pairs(
     for group in groups.values():
         known = _SimilarityGroup([stored.version.content for stored in group])
         for newer in range(len(group)):
-            for older in known.neighbours_of(newer):
+            for older in known.index.nearest(newer, NEIGHBOURS):  # in order of the numbers
                 similarity = known.similarity(newer, older, least)
                 if similarity >= least:
                     found.append(SimilarPair(older=group[older], newer=group[newer], similarity=similarity))
@@ -332,17 +305,14 @@ class _SimilarityGroup:
         self._contents = contents
         self._shapes = [Counter(shapes(content.steps)) for content in contents]
         self._actions = [frozenset(shapes) for shapes in self._shapes]
-        self._last_actions = [_last_required_action(content) for content in contents]
+        required = [[step for step in content.steps if not step.optional] for content in contents]
+        self._last_actions = [frozenset(shapes(steps[-1:])) for steps in required]  # what a skill is for
         self._subject_words = [_subject_words(content) for content in contents]
         features = [
             word | {("step", each) for each in actions}
             for word, actions in zip(self._subject_words, self._actions, strict=True)
         ]
-        self._index = NeighbourIndex([frozenset(each) for each in features], holders_max=MOST_PER_FEATURE)
-
-    def neighbours_of(self, number: int) -> list[int]:
-        """Return the earlier skills that share most of what is rare. Call it in order of the numbers."""
-        return self._index.nearest(number, NEIGHBOURS)
+        self.index = NeighbourIndex([frozenset(each) for each in features], holders_max=MOST_PER_FEATURE)
 
     def similarity(self, one: int, other: int, least: float) -> float:
         """Return the gate's similarity, or the share of common actions where both take the same unusual ones.
@@ -373,16 +343,11 @@ class _SimilarityGroup:
         both = ours & theirs
         left, right = self._contents[one], self._contents[other]
         comparable = left.extends == right.extends and not (left.sub_skills or right.sub_skills)
-        unusual = [each for each in both if self._index.frequency["step", each] <= len(self._contents) / UNUSUAL_SHARE]
+        unusual = [each for each in both if self.index.frequency["step", each] <= len(self._contents) / UNUSUAL_SHARE]
         if not comparable or len(both) < SHARED_AT_LEAST or not unusual:
             return 0.0
-        weights = {each: self._index.weight(("step", each)) for each in ours | theirs}
+        weights = {each: self.index.weight(("step", each)) for each in ours | theirs}
         return sum(weights[each] for each in both) / sum(weights.values())
-
-
-def _last_required_action(content: SkillContent) -> frozenset[Hashable]:
-    """The last action that a skill requires, which shows its purpose."""
-    return frozenset(shapes([step for step in content.steps if not step.optional][-1:]))
 
 
 def _subject_words(content: SkillContent) -> frozenset[Hashable]:

@@ -72,7 +72,8 @@ def record_dependencies(store: Store, project: Path, look: Look, *, at: datetime
     """Record what usable skills rely on, for those that have no record yet; return how many were recorded."""
     known = {remark.subject for remark in store.remarks(about=About.CONTRACT)}
     new = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id not in known]
-    found = {stored.version.id: look(needs, project) for stored in new if not (needs := _requirements(stored)).is_empty}
+    wanted = {stored.version.id: requirements_of(stored.version.content) for stored in new}
+    found = {version_id: look(needs, project) for version_id, needs in wanted.items() if not needs.is_empty}
     with store.transaction():
         for version_id, state in found.items():
             store.add(_contract_remark(version_id, state, at))
@@ -86,32 +87,20 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
     recorded = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
     found: list[Care] = []
     for stored in store.catalogue(statuses=RECALLABLE):
-        needs, text = _requirements(stored), recorded.get(stored.version.id)
+        version, text = stored.version, recorded.get(stored.version.id)
+        needs = requirements_of(version.content)
         if needs.is_empty or text is None:
             continue
         before, now = unpack(text.encode("utf-8"), FoundRequirements), look(needs, project)
-        changes = drift(needs, before, now)
-        # Lost files stay part of the contract; a changed program becomes the one to compare with.
-        state = dataclasses.replace(before, programs=now.programs)
-        found += [_contract_care(stored, changes, state, at)] if changes else []
+        if changes := drift(needs, before, now):
+            reasons = [each.reason for each in changes]
+            breaks = any(each.breaking for each in changes)
+            move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaks else None
+            # Lost files stay part of the contract; a changed program becomes the one to compare with.
+            remark = _contract_remark(version.id, dataclasses.replace(before, programs=now.programs), at)
+            advice = (coded(Advice.EDIT_SKILL, name=version.name),)
+            found.append(care_of(stored, CareKind.CONTRACT, reasons, move=move, remark=remark, advice=advice))
     return found
-
-
-def _contract_care(stored: StoredVersion, changes: list[Drift], now: FoundRequirements, at: datetime) -> Care:
-    version, reasons = stored.version, [each.reason for each in changes]
-    move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at)
-    return care_of(
-        stored,
-        CareKind.CONTRACT,
-        reasons,
-        move=move if any(each.breaking for each in changes) else None,
-        remark=_contract_remark(version.id, now, at),
-        advice=(coded(Advice.EDIT_SKILL, name=version.name),),
-    )
-
-
-def _requirements(stored: StoredVersion) -> Requirements:
-    return requirements_of(stored.version.content)
 
 
 def _contract_remark(version_id: str, state: FoundRequirements, at: datetime) -> Remark:
@@ -146,15 +135,11 @@ def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime
     newest_versions = [newest_recallable(versions) for versions in by_skill.values()]
     for done, stored in enumerate(newest_versions, start=1):
         care, evidence = _run_again(stored, project, attempt, at)
-        if evidence and _is_known(store, evidence):
+        results = store.evidence([evidence.version_id])[evidence.version_id] if evidence else []
+        same_day = [each.outcome for each in results if evidence and each.task == evidence.task]
+        if evidence and same_day and same_day[-1] is evidence.outcome:
             care, evidence = dataclasses.replace(care, remark=None), None
         yield done, len(newest_versions), care, evidence
-
-
-def _is_known(store: Store, evidence: Evidence) -> bool:
-    """Whether the last attempt of that day had the same result."""
-    known = [each for each in store.evidence([evidence.version_id])[evidence.version_id] if each.task == evidence.task]
-    return bool(known) and known[-1].outcome is evidence.outcome
 
 
 def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datetime) -> tuple[Care, Evidence | None]:

@@ -163,7 +163,8 @@ def earned_status(
     if status not in RECALLABLE:
         return None
     moves = list(transitions)
-    record = VoteRecord(since=admitted_at(moves), distrusted_at=_distrusted_at(moves), rules=rules)
+    lost = (move.at for move in moves if move.before is Status.TRUSTED and move.after is Status.TRIAL)
+    record = VoteRecord(since=admitted_at(moves), distrusted_at=max(lost, default=None), rules=rules)
     for vote in sorted(votes, key=lambda vote: vote.at):
         record.add(vote)
     return record.status_change(status)
@@ -189,7 +190,11 @@ class VoteRecord:
         """Add one more vote, later than all before it."""
         if self._since is not None and vote.at <= self._since:
             return
-        worth, weight = WORTH[vote.outcome], self._fair_weight(vote)
+        # A principal who has cast more than a fair share of all votes so far weighs less.
+        self._cast[vote.principal] += vote.weight
+        share = self._cast[vote.principal] / sum(self._cast.values()) if vote.weight else 1.0
+        worth, rules = WORTH[vote.outcome], self._rules
+        weight = vote.weight * min(1.0, max(rules.principal_share, 1 / len(self._cast)) / share)
         self._ids.append(vote.id)
         self._against.add(worth, weight)
         self._recent.add(worth, weight)
@@ -197,8 +202,10 @@ class VoteRecord:
         if self._distrusted_at is None or vote.at > self._distrusted_at:
             self._since_distrust.add(worth, weight)
             self._votes_since_distrust += weight
-        if self._drop.add(worth, weight) >= self._rules.doubt and self._drop_reason is None:
-            self._drop_reason = self._sudden_drop()
+        if self._drop.add(worth, weight) >= rules.doubt and self._drop_reason is None:
+            (worked, before), (works, now) = self._drop.before, self._drop.under
+            if before >= rules.least_votes and wilson(worked, before)[0] >= rules.line:  # it worked reliably before
+                self._drop_reason = coded(CareReason.SUDDEN_DROP, worked=worked, before=before, works=works, now=now)
 
     def distrust(self, at: datetime) -> None:
         """Require that trust is earned again from here on."""
@@ -221,19 +228,6 @@ class VoteRecord:
                 return self._change(Status.TRUSTED, CareReason.TRUST_EARNED, low, high, rules.trusted_from)
         return None
 
-    def _fair_weight(self, vote: Evidence) -> float:
-        """A vote's weight, less where its principal has cast more than a fair share of all so far."""
-        self._cast[vote.principal] += vote.weight
-        share = self._cast[vote.principal] / sum(self._cast.values()) if vote.weight else 1.0
-        return vote.weight * min(1.0, max(self._rules.principal_share, 1 / len(self._cast)) / share)
-
-    def _sudden_drop(self) -> CodedReason | None:
-        worked, before = self._drop.before
-        works, now = self._drop.under
-        if before < self._rules.least_votes or wilson(worked, before)[0] < self._rules.line:
-            return None  # a version that never worked reliably has not dropped
-        return coded(CareReason.SUDDEN_DROP, worked=worked, before=before, works=works, now=now)
-
     def _change(self, after: Status, code: CareReason, low: float, high: float, line: float) -> StatusChange:
         reason = coded(code, low=low, high=high, uses=len(self._ids), line=line)
         return StatusChange(after=after, reason=reason, evidence_ids=tuple(self._ids))
@@ -241,7 +235,9 @@ class VoteRecord:
 
 def admitted_at(transitions: Iterable[Transition]) -> datetime | None:
     """When a version was last admitted: onto trial from elsewhere, or back on trial by a person."""
-    return max((move.at for move in transitions if _admits(move)), default=None)
+    onto_trial = (move for move in transitions if move.after is Status.TRIAL)
+    admitting = (m.at for m in onto_trial if m.before is not Status.TRUSTED or not m.by.startswith(_OWN))
+    return max(admitting, default=None)
 
 
 def staleness_change(
@@ -279,27 +275,15 @@ def usefulness_change(
     rows = list(evidence)
     if lift is not None and lift[1] < 0:
         reason = coded(CareReason.BETTER_WITHOUT, least=-lift[1], most=-lift[0])
-        return StatusChange(after=Status.RETIRED, reason=reason, evidence_ids=_ids(rows, lambda row: row.share > 0))
+        drawn = tuple(row.id for row in rows if row.share > 0)
+        return StatusChange(after=Status.RETIRED, reason=reason, evidence_ids=drawn)
     examined = [row for row in rows if not row.control and row.following is not None]
     followed = any(row.following in (Following.FOLLOWED, Following.PARTLY) for row in examined)
     reported = any(not row.control and row.following is None for row in rows)
     if shown < SHOWN_AT_LEAST or len(examined) < EXAMINED_AT_LEAST or followed or reported:
         return None
     reason = coded(CareReason.NEVER_FOLLOWED, shown=shown, examined=len(examined))
-    return StatusChange(after=Status.RETIRED, reason=reason, evidence_ids=_ids(examined, lambda _: True))
-
-
-def _ids(rows: Iterable[Evidence], wanted: Callable[[Evidence], bool]) -> tuple[str, ...]:
-    return tuple(row.id for row in rows if wanted(row))
-
-
-def _admits(move: Transition) -> bool:
-    return move.after is Status.TRIAL and (move.before is not Status.TRUSTED or not move.by.startswith(_OWN))
-
-
-def _distrusted_at(transitions: Sequence[Transition]) -> datetime | None:
-    lost = (move.at for move in transitions if move.before is Status.TRUSTED and move.after is Status.TRIAL)
-    return max(lost, default=None)
+    return StatusChange(after=Status.RETIRED, reason=reason, evidence_ids=tuple(row.id for row in examined))
 
 
 # --- the rules applied to a library -----------------------------------------------------------------------------------
@@ -344,16 +328,10 @@ def suspended_versions(library: LibraryView) -> list[Care]:
             if move.by != BY_ITSELF:
                 continue
             why = parse_reasons(move.reason) or [coded("text", text=move.reason)]
-            since = coded(CareReason.SUSPENDED, since=f"{move.at:%Y-%m-%d}")
-            found.append(
-                care_of(
-                    stored,
-                    CareKind.STANDING,
-                    (since, *why),
-                    evidence_ids=move.evidence_ids,
-                    advice=(coded(Advice.RESTORE_OR_RETIRE, id=stored.version.id[:12]),),
-                )
-            )
+            reasons = (coded(CareReason.SUSPENDED, since=f"{move.at:%Y-%m-%d}"), *why)
+            advice = (coded(Advice.RESTORE_OR_RETIRE, id=stored.version.id[:12]),)
+            evidence_ids = move.evidence_ids
+            found.append(care_of(stored, CareKind.STANDING, reasons, evidence_ids=evidence_ids, advice=advice))
     return found
 
 
