@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -170,8 +169,6 @@ class AtifDocument(msgspec.Struct, gc=False):
 
 VERSIONS = tuple(f"ATIF-v1.{minor}" for minor in range(9))
 _FAILURE_NOTE = "[error] tool reported failure"
-_AGENT = Role.AGENT
-_NO_OUTCOME = StepResult.UNKNOWN, None
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.AGENT}
 _VERSION_KEY = re.compile(rb'"schema_version"\s*:\s*"ATIF')
 
@@ -231,7 +228,11 @@ def _parts_of_file(path: Path) -> Iterator[Part]:
     rest = numbered_lines(path)
     first, second = next(rest, None), next(rest, None)
     lines = chain((line for line in (first, second) if line is not None), rest)
-    if isinstance(first, Line) and _is_laid_out(first, second):
+    one_each = isinstance(second, Line) and second.data.startswith(b"{")
+    # One document may run over many lines: the first then ends openly, and the next is no document of its own.
+    if isinstance(first, Line) and (
+        first.data.strip() == b"[" or (first.data.rstrip()[-1:] in (b"{", b"[", b",") and not one_each)
+    ):
         yield from _parts_of_layout(Place(str(path), first.number), lines)
         return
     for line in lines:
@@ -239,14 +240,6 @@ def _parts_of_file(path: Path) -> Iterator[Part]:
             yield line
         else:
             yield from _parts_of_text(line.data, Place(str(path), line.number))
-
-
-def _is_laid_out(first: Line, second: Line | InvalidTrajectory | None) -> bool:
-    """Whether one document runs over many lines: the first then ends openly, and the next is no document of its own."""
-    beginning = first.data.strip()
-    if beginning == b"[":
-        return True
-    return beginning[-1:] in (b"{", b"[", b",") and not (isinstance(second, Line) and second.data.startswith(b"{"))
 
 
 def _parts_of_layout(place: Place, lines: Iterator[Line | InvalidTrajectory]) -> Iterator[Part]:
@@ -283,7 +276,7 @@ def _parts_of_document(data: bytes | msgspec.Raw, place: Place) -> Iterator[Part
         text, parent = waiting.pop(0)
         try:
             document = _decoded(text, place, embedded=bool(parent))
-            trajectory = _Reading(document, place, parent).trajectory()
+            trajectory = _trajectory(document, place, parent)
         except InvalidTrajectory as problem:
             yield problem
             continue
@@ -312,101 +305,78 @@ def _check_version(version: Any, place: Place, *, embedded: bool) -> None:
     raise place.problem(f"unknown schema_version {str(version)[:40]!r}", code="unknown_schema_version", hint=hint)
 
 
-class _Reading:
-    """One document on its way to a trajectory."""
-
-    def __init__(self, document: AtifDocument, place: Place, parent: str) -> None:
-        self._document = document
-        self._place = place
-        self._parent = parent
-        self._steps: list[Step] = []
-        self._asked = ""
-        self._asked_before = ""
-
-    def trajectory(self) -> Trajectory:
-        for recorded in self._document.steps:
-            self._add(recorded)
-        document = self._document
-        return Trajectory(
-            task=Task(text=(self._asked or self._asked_before).strip(), by="agent" if self._parent else ""),
-            steps=tuple(self._steps),
-            environment=_environment(document.agent),
-            claim=_claim(document.extra),
-            session_id=self._session_id(),
-            parent_session_id=self._parent,
-            usage=_usage(document),
-            source=self._place.whole_source,
-        )
-
-    def _session_id(self) -> str:
-        names = [self._document.session_id or "", self._document.trajectory_id or ""]
-        if self._parent:
-            # A subagent may carry its parent's session_id; its own trajectory_id tells it apart.
-            names = [name for name in reversed(names) if name != self._parent]
-        return next((name for name in names if name), "")
-
-    def _add(self, recorded: Recorded) -> None:
-        text = _text(recorded.message)
-        role = _ROLES.get(recorded.source)
+def _trajectory(document: AtifDocument, place: Place, parent: str) -> Trajectory:
+    steps: list[Step] = []
+    asked = copied = ""
+    for recorded in document.steps:
+        text, role = _text(recorded.message), _ROLES.get(recorded.source)
         if role is None:
             hint = "a step's source is system, user or agent"
-            raise self._place.problem(
-                f"unknown step source {recorded.source[:40]!r}", code="unknown_step_source", hint=hint
-            )
-        at = moment_of(recorded.timestamp) if recorded.timestamp else None
-        if recorded.is_copied_context:
-            self._asked_before = self._asked_before or (text if role is Role.USER else "")
-            self._append(Role.CONTEXT, at, text=text)
-            return
-        if role is Role.USER:
-            self._asked = self._asked or text
+            raise place.problem(f"unknown step source {recorded.source[:40]!r}", code="unknown_step_source", hint=hint)
+        if role is Role.USER and recorded.is_copied_context:
+            copied = copied or text
+        elif role is Role.USER:
+            asked = asked or text
             # What a subagent is asked comes from another agent, so no person vouches for it.
-            role = Role.CONTEXT if self._parent else role
-        results = recorded.observation.results if recorded.observation else []
-        if recorded.tool_calls:
-            self._add_calls(recorded, results, text=text, at=at)
-        else:
-            self._append(role, at, text=text, observation=_joined(results))
-
-    def _append(self, role: Role, at: datetime | None, *, text: str, observation: str = "") -> None:
-        if text or observation:
-            step = Step(index=len(self._steps), role=role, text=text, observation=observation, at=at)
-            self._steps.append(step)
-
-    def _add_calls(self, recorded: Recorded, results: list[Result], *, text: str, at: datetime | None) -> None:
-        calls = recorded.tool_calls or []
-        # A mark on the whole step says which call it means only if there is one.
-        flagged = len(calls) == 1 and recorded.has_extra and recorded.details().is_failure
-        matched = [results] if len(calls) == 1 else _matched(calls, results)
-        for call, own in zip(calls, matched, strict=True):
-            observation = _joined(own)
-            result, exit_code = _outcome(own, observation, flagged=flagged) if own else _NO_OUTCOME
-            step = Step(
-                index=len(self._steps),
-                role=_AGENT,
-                text=text,
-                tool=bounded(call.function_name) or "unknown",
-                arguments=self._arguments(call.arguments),
-                observation=observation,
-                result=result,
-                exit_code=exit_code,
-                at=at,
-            )
-            self._steps.append(step)
-            text = ""
-
-    def _arguments(self, given: dict[str, Any] | str | None) -> dict[str, Any]:
-        if isinstance(given, str):
-            given = _opened(given)
-        return bounded_value(given, self._place) if given else {}
+            role = Role.CONTEXT if parent else role
+        steps += _steps(recorded, role, text, place, first=len(steps))
+    names = [document.session_id or "", document.trajectory_id or ""]
+    if parent:
+        # A subagent may carry its parent's session_id; its own trajectory_id tells it apart.
+        names = [name for name in reversed(names) if name != parent]
+    return Trajectory(
+        task=Task(text=(asked or copied).strip(), by="agent" if parent else ""),
+        steps=tuple(steps),
+        environment=_environment(document.agent),
+        claim=_claim(document.extra),
+        session_id=next(filter(None, names), ""),
+        parent_session_id=parent,
+        usage=_usage(document),
+        source=place.whole_source,
+    )
 
 
-def _opened(text: str) -> dict[str, Any]:
-    """Read arguments that a client left as the JSON text the model wrote; other text is one argument."""
-    try:
-        return decode(_arguments, text.encode(), Place(""))
-    except InvalidTrajectory:
-        return {"input": text}
+def _steps(recorded: Recorded, role: Role, text: str, place: Place, *, first: int) -> list[Step]:
+    at = moment_of(recorded.timestamp)
+    if recorded.is_copied_context:
+        return [Step(index=first, role=Role.CONTEXT, text=text, at=at)] if text else []
+    results = recorded.observation.results if recorded.observation else []
+    calls = recorded.tool_calls
+    if not calls:
+        observation = _joined(results)
+        step = Step(index=first, role=role, text=text, observation=observation, at=at)
+        return [step] if text or observation else []
+    # A mark on the whole step says which call it means only if there is one.
+    flagged = len(calls) == 1 and recorded.has_extra and recorded.details().is_failure
+    matched = [results] if len(calls) == 1 else _matched(calls, results)
+    steps: list[Step] = []
+    for call, own in zip(calls, matched, strict=True):
+        observation = _joined(own)
+        result, exit_code = _outcome(own, observation, flagged=flagged) if own else (StepResult.UNKNOWN, None)
+        step = Step(
+            index=first + len(steps),
+            role=Role.AGENT,
+            text="" if steps else text,
+            tool=bounded(call.function_name) or "unknown",
+            arguments=_arguments_of(call, place),
+            observation=observation,
+            result=result,
+            exit_code=exit_code,
+            at=at,
+        )
+        steps.append(step)
+    return steps
+
+
+def _arguments_of(call: AtifCall, place: Place) -> dict[str, Any]:
+    """Read arguments, also those that a client left as the JSON text the model wrote; other text is one argument."""
+    given = call.arguments
+    if isinstance(given, str):
+        try:
+            given = decode(_arguments, given.encode(), Place(""))
+        except InvalidTrajectory:
+            given = {"input": given}
+    return bounded_value(given, place) if given else {}
 
 
 def _matched(calls: list[AtifCall], results: list[Result]) -> list[list[Result]]:

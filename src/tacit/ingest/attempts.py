@@ -124,8 +124,9 @@ class Attempts:
                 if isinstance(value, str):
                     self._segmenter.note(value[:_NOTED_CHARACTERS])
         before = self._last or self._first
-        if draft.tool and before and _is_one_message(before[-1], draft):
-            message = before.pop()
+        message = before[-1] if before and draft.tool and draft.message_id else None
+        if message and message.message_id == draft.message_id and message.role is Role.AGENT and not message.tool:
+            before.pop()  # the words belong to this call, and are no step of their own
             draft.text, draft.at = message.text, message.at or draft.at
             self._size -= _size(message)
         self._add(draft, mark)
@@ -196,7 +197,10 @@ class Attempts:
             drafts.insert(len(self._first), Draft(Role.CONTEXT, f"{CUT}{self._left_out} steps left out …]"))
         return Trajectory(
             task=Task(text=self._goal, project=project_of(whole.workspace), by="agent" if self._agent_id else ""),
-            steps=tuple(_step(index, draft) for index, draft in enumerate(drafts)),
+            steps=tuple(
+                Step(index=index, **{name: getattr(draft, name) for name in _OF_A_STEP})
+                for index, draft in enumerate(drafts)
+            ),
             environment=Environment(
                 client=self._client,
                 client_version=own.version or whole.version,
@@ -218,12 +222,6 @@ def project_of(workspace: str) -> str:
     return PureWindowsPath(around).name
 
 
-def _is_one_message(before: Draft, draft: Draft) -> bool:
-    """Whether what was said before belongs to this call, not to a step of its own."""
-    same = bool(draft.message_id) and before.message_id == draft.message_id
-    return same and before.role is Role.AGENT and not before.tool
-
-
 def _size(draft: Draft) -> int:
     given = sum(len(value) if isinstance(value, str) else 16 for value in draft.arguments.values())
     return len(draft.text) + len(draft.observation) + given
@@ -237,7 +235,3 @@ def _sum(left: Usage, right: Usage) -> Usage:
         cached_tokens=left.cached_tokens + right.cached_tokens,
         cost_usd=sum(costs) if costs else None,
     )
-
-
-def _step(index: int, draft: Draft) -> Step:
-    return Step(index=index, **{name: getattr(draft, name) for name in _OF_A_STEP})

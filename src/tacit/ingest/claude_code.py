@@ -23,7 +23,6 @@ from tacit.ingest.claude_records import (
     Author,
     Block,
     ClaudeRecord,
-    ClaudeUsage,
     RecordKind,
     is_interruption,
     noted_in,
@@ -81,8 +80,10 @@ class ClaudeCodeReader:
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
     folder = _session_folder(path) or _session_files(path)
     session = Session(path, client=ClaudeCodeReader.name, folder=folder)
-    if start:
-        _note_opening(session, path)
+    for record in first_records(path, _OPENING_LINES, record_of) if start else ():
+        if session.circumstances.workspace:
+            break
+        session.note(record)  # where the session began: later records may name a folder further down
     yield from read_lines(path, start, session.add)
     mark = session.mark
     yield from session.finish()
@@ -93,14 +94,6 @@ def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
             yield from agent.finish()
     if mark is not None:
         yield mark
-
-
-def _note_opening(session: Session, path: Path) -> None:
-    """Take in where the session began: later records may name a folder further down."""
-    for record in first_records(path, _OPENING_LINES, record_of):
-        if session.circumstances.workspace:
-            return
-        session.note(record)
 
 
 def _lay_still(path: Path, since: datetime | None) -> bool:
@@ -281,14 +274,30 @@ class ClaudeThread:
         synthetic = bool(record.isApiErrorMessage) or message.model == _SYNTHETIC
         if not synthetic:
             self.attempts.note(model=message.model or "")
-        if message.usage is not None:
-            self.attempts.spend(message.id or record.uuid or "", _usage(message.usage))
+        if spent := message.usage:
+            usage = Usage(
+                input_tokens=count_of(spent.input_tokens) + count_of(spent.cache_creation_input_tokens),
+                output_tokens=count_of(spent.output_tokens),
+                cached_tokens=count_of(spent.cache_read_input_tokens),
+            )
+            self.attempts.spend(message.id or record.uuid or "", usage)
         blocks = message.content if isinstance(message.content, list) else [Block(type="text", text=message.content)]
         for block in blocks:
-            if block.type == "text":
-                self._answer(record, text_of(block.text), mark, role=Role.CONTEXT if synthetic else Role.AGENT)
+            draft = Draft(Role.AGENT, at=moment_of(record.timestamp), skill=record.attributionSkill or "")
+            draft.message_id = message.id or ""
+            if block.type == "text" and text_of(block.text).strip():
+                draft.role = Role.CONTEXT if synthetic else Role.AGENT
+                draft.text = bounded(block.text)
             elif block.type == "tool_use":
-                self._call(record, block, mark, place=place)
+                given = block.input if isinstance(block.input, dict) else {}
+                draft.tool = bounded(text_of(block.name)) or "unknown"
+                draft.arguments = bounded_value(given, place)
+                draft.call_id = text_of(block.id)
+                if draft.tool == "Skill":
+                    draft.skill = bounded(text_of(given.get("skill"))) or draft.skill
+            else:
+                continue
+            self.attempts.act(draft, mark)
 
     def _add_attachment(self, record: ClaudeRecord, mark: Mark) -> Trajectory | None:
         """Take in text that the host put before the agent, or a prompt typed while it worked."""
@@ -330,27 +339,6 @@ class ClaudeThread:
         before, self._prompt = self._prompt, (record.promptId, record.turnPosition.turnIndex)
         return before is not None and before[0] == record.promptId and before[1] != record.turnPosition.turnIndex
 
-    def _answer(self, record: ClaudeRecord, text: str, mark: Mark, *, role: Role) -> None:
-        if text.strip():
-            draft = Draft(role, bounded(text), moment_of(record.timestamp), skill=record.attributionSkill or "")
-            draft.message_id = record.message.id or ""
-            self.attempts.act(draft, mark)
-
-    def _call(self, record: ClaudeRecord, block: Block, mark: Mark, *, place: Place) -> None:
-        given = block.input if isinstance(block.input, dict) else {}
-        tool = bounded(text_of(block.name)) or "unknown"
-        loaded = bounded(text_of(given.get("skill"))) if tool == "Skill" else ""
-        draft = Draft(
-            Role.AGENT,
-            at=moment_of(record.timestamp),
-            tool=tool,
-            arguments=bounded_value(given, place),
-            skill=loaded or record.attributionSkill or "",
-            call_id=text_of(block.id),
-            message_id=record.message.id or "",
-        )
-        self.attempts.act(draft, mark)
-
     def _resolve(self, record: ClaudeRecord, block: Block, mark: Mark) -> None:
         call_id = text_of(block.tool_use_id)
         draft = self.attempts.waiting(call_id)
@@ -374,29 +362,17 @@ def _is_person(origin: Author | None) -> bool:
     return origin is None or origin.kind is None or text_of(origin.kind) in _PEOPLE
 
 
-def _usage(spent: ClaudeUsage) -> Usage:
-    return Usage(
-        input_tokens=count_of(spent.input_tokens) + count_of(spent.cache_creation_input_tokens),
-        output_tokens=count_of(spent.output_tokens),
-        cached_tokens=count_of(spent.cache_read_input_tokens),
-    )
-
-
 def _texts(content: Any) -> list[str]:
     """Give the texts of a content that is a text, a block, or a list of either."""
-    if isinstance(content, str):
-        return [content]
-    if isinstance(content, list):
-        return [text for part in content for text in ([part] if isinstance(part, str) else _part_texts(part))]
-    return _part_texts(content)
-
-
-def _part_texts(part: Any) -> list[str]:
-    if not isinstance(part, dict):
-        return []
-    if part.get("type") == "text" or "text" in part:
-        return [text_of(part.get("text"))]
-    return [f"[{part['type']}]"] if part.get("type") in ("image", "document", "audio") else []
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and (part.get("type") == "text" or "text" in part):
+            texts.append(text_of(part.get("text")))
+        elif isinstance(part, dict) and part.get("type") in ("image", "document", "audio"):
+            texts.append(f"[{part['type']}]")
+    return texts
 
 
 _READ = frozenset({"user", "assistant", "attachment"})
@@ -456,8 +432,14 @@ class Session:
     def add(self, line: Line, place: Place) -> Iterator[Trajectory]:
         """Take in a line; yields the attempts that it ends."""
         record = record_of(line, place)
-        if record is None or not self._is_new(record.uuid):
+        if record is None:
             return
+        if record.uuid:
+            if record.uuid in self._seen:
+                return  # resuming and compaction write some again
+            self._seen[record.uuid] = None
+            if len(self._seen) > _SEEN_MAX:
+                del self._seen[next(iter(self._seen))]
         self.note(record)
         self.began_at = self.began_at or moment_of(record.timestamp)
         finished = self._thread_of(record).add(record, line.mark, place)
@@ -480,17 +462,6 @@ class Session:
             if ended is not None:
                 yield ended
         self._chains.clear()
-
-    def _is_new(self, uuid: str | None) -> bool:
-        """Whether this record stands here for the first time: resuming and compaction write some again."""
-        if not uuid:
-            return True
-        if uuid in self._seen:
-            return False
-        self._seen[uuid] = None
-        if len(self._seen) > _SEEN_MAX:
-            del self._seen[next(iter(self._seen))]
-        return True
 
     def _thread_of(self, record: ClaudeRecord) -> ClaudeThread:
         key = record.agentId or "" if record.isSidechain else ""

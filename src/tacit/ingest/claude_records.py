@@ -146,16 +146,12 @@ def reduced(tool: str, arguments: dict[str, Any], noted: Structured) -> dict[str
     """
     if tool != "Write" or noted.type != "update" or not isinstance(noted.structuredPatch, list):
         return arguments
-    lines = [line for hunk in noted.structuredPatch for line in _lines(hunk)]
+    hunks = [hunk.get("lines") for hunk in noted.structuredPatch if isinstance(hunk, dict)]
+    lines = [line for given in hunks if isinstance(given, list) for line in given if isinstance(line, str) and line]
     if not lines:
         return arguments
     kept = {key: value for key, value in arguments.items() if key != "content"}
     return {**kept, "old_string": _side(lines, "-"), "new_string": _side(lines, "+")}
-
-
-def _lines(hunk: Any) -> list[str]:
-    lines = hunk.get("lines") if isinstance(hunk, dict) else None
-    return [line for line in lines if isinstance(line, str) and line] if isinstance(lines, list) else []
 
 
 def _side(lines: list[str], sign: str) -> str:
@@ -176,16 +172,11 @@ def spilled(noted: Structured, text: str, folder: Path) -> str | None:
         found = _SAVED.search(text, 0, 8192)
         named = found[1] if found else ""
     name = PureWindowsPath(named).name
-    if not name or "\0" in name:
-        return None
-    return _ends(folder / _FOLDER, name)
-
-
-def _ends(folder: Path, name: str) -> str | None:
-    if folder.is_symlink() or folder.parent.is_symlink():
+    saved = folder / _FOLDER
+    if not name or "\0" in name or saved.is_symlink() or folder.is_symlink():
         return None
     try:
-        with os.fdopen(open_plain(folder / name, os.O_RDONLY), "rb") as stream:
+        with os.fdopen(open_plain(saved / name, os.O_RDONLY), "rb") as stream:
             state = os.fstat(stream.fileno())
             head = stream.read(2 * _ENDS_BYTES)
             missing = max(0, state.st_size - len(head) - _ENDS_BYTES)
@@ -227,9 +218,13 @@ def outcome_of(record: ClaudeRecord, block: Block, *, tool: str, text: str, aske
 
     `asked` is whether the client asks a person before it runs something: who is not asked cannot refuse, only stop.
     """
-    stopped = _stopped(record, text, asked=asked)
-    if stopped is not None:
-        return stopped, None
+    if kind := record.toolDenialKind:
+        # Stopping a running command is told as a refusal; at best it is set right further on in the same text.
+        unasked = not asked and kind == _REFUSED and record.permissionDecision is None
+        interrupted = unasked or kind in _INTERRUPTIONS or _STOPPED in text[:600]
+        return StepResult.INTERRUPTED if interrupted else StepResult.DENIED, None
+    if _is_refused(record):
+        return StepResult.DENIED, None
     noted = noted_in(record)
     if noted.interrupted is True:
         return StepResult.INTERRUPTED, None
@@ -268,15 +263,6 @@ def refusal_words(record: ClaudeRecord, *, text: str) -> str:
 def _is_refused(record: ClaudeRecord) -> bool:
     decided = record.permissionDecision
     return bool(record.toolDenialKind) or (decided is not None and text_of(decided.decision) in _REFUSALS)
-
-
-def _stopped(record: ClaudeRecord, text: str, *, asked: bool) -> StepResult | None:
-    if record.toolDenialKind:
-        # Stopping a running command is told as a refusal; at best it is set right further on in the same text.
-        unasked = not asked and record.toolDenialKind == _REFUSED and record.permissionDecision is None
-        interrupted = unasked or text_of(record.toolDenialKind) in _INTERRUPTIONS or _STOPPED in text[:600]
-        return StepResult.INTERRUPTED if interrupted else StepResult.DENIED
-    return StepResult.DENIED if _is_refused(record) else None
 
 
 def _failure(tool: str, text: str) -> Outcome:

@@ -98,7 +98,12 @@ def _files(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator
 
 
 def _candidates(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
-    yield from ((path, workspace) for path in _instruction_files(workspace))
+    for path in _files_below(workspace, depth=MAX_DEPTH):
+        inside = path.relative_to(workspace).as_posix()
+        if path.name in _IN_ANY_FOLDER or any(
+            fnmatch(inside, pattern) or fnmatch(inside, f"*/{pattern}") for pattern in _IN_CLIENT_FOLDERS
+        ):
+            yield path, workspace
     slugs = dict.fromkeys(re.sub(r"[^A-Za-z0-9]", "-", str(each)) for each in _names_of(workspace))
     for slug in slugs:
         memory = folders["claude-code"] / "projects" / slug / "memory"
@@ -114,15 +119,6 @@ def _candidates(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Ite
             )
 
 
-def _instruction_files(workspace: Path) -> Iterator[Path]:
-    for path in _files_below(workspace, depth=MAX_DEPTH):
-        inside = path.relative_to(workspace).as_posix()
-        if path.name in _IN_ANY_FOLDER or any(
-            fnmatch(inside, pattern) or fnmatch(inside, f"*/{pattern}") for pattern in _IN_CLIENT_FOLDERS
-        ):
-            yield path
-
-
 def _files_below(root: Path, *, depth: int) -> Iterator[Path]:
     """Yield the files of a folder, those near its top first, without following links to folders."""
     level, visited = ([] if root.is_symlink() else [root]), 0
@@ -135,14 +131,11 @@ def _files_below(root: Path, *, depth: int) -> Iterator[Path]:
             except OSError:
                 continue
             yield from (Path(entry.path) for entry in entries if not entry.is_dir(follow_symlinks=False))
-            below += (
-                Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False) and _is_entered(entry.name)
-            )
+            for entry in entries:
+                skipped = entry.name.startswith(".") or entry.name in _NOT_ENTERED
+                if entry.is_dir(follow_symlinks=False) and (entry.name in _CLIENT_FOLDERS or not skipped):
+                    below.append(Path(entry.path))
         level = below
-
-
-def _is_entered(name: str) -> bool:
-    return name in _CLIENT_FOLDERS or not (name.startswith(".") or name in _NOT_ENTERED)
 
 
 def _names_of(workspace: Path) -> tuple[str, ...]:

@@ -32,12 +32,12 @@ from tacit.ingest.codex_records import (
     Meta,
     Program,
     Response,
+    calls_without_items,
     edits_of_changes,
     edits_of_patch,
     outcome_of_item,
     outcome_of_output,
     text_of_output,
-    untold,
     within,
 )
 from tacit.ingest.log_files import (
@@ -84,8 +84,9 @@ class CodexReader:
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
     thread = CodexThread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
     if start is not None and start.offset:
-        for _ in first_records(path, _HEAD_LINES, thread.meet):
-            break  # what its file's first record says holds for the rest too
+        next(
+            first_records(path, _HEAD_LINES, thread.meet), None
+        )  # what a file's first record says holds for the rest too
     yield from read_lines(path, start, thread.add)
     if thread.mark is not None:
         yield thread.mark
@@ -109,8 +110,14 @@ _PEOPLE = "user."
 
 def texts_of(content: Any) -> list[str]:
     """The texts of a content, one for each of its parts; the part of a sealed text that can be read."""
-    parts = content if isinstance(content, list) else [content]
-    return [text for part in parts if (text := _text(part)) or isinstance(part, dict)]
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict):
+            sealed = text_of(part.get("encrypted_content"))
+            texts.append(text_of(part.get("text")) or (sealed if " " in sealed else ""))
+        elif text := text_of(part):
+            texts.append(text)
+    return texts
 
 
 def skill_named(content: Any) -> str:
@@ -140,13 +147,6 @@ def is_kept(text: str, kind: str) -> bool:
     if kind:
         return not kind.startswith(_PEOPLE) and not kind.endswith(_STANDING)
     return text.startswith(_BEARING)
-
-
-def _text(part: Any) -> str:
-    if not isinstance(part, dict):
-        return text_of(part)
-    sealed = text_of(part.get("encrypted_content"))
-    return text_of(part.get("text")) or (sealed if " " in sealed else "")
 
 
 def _edges(text: str) -> tuple[int, int]:
@@ -195,7 +195,8 @@ def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call
     if namespace.startswith("mcp__"):
         return [(f"{namespace}__{name}", arguments)]
     if name == PATCH:
-        return _edits(text_of(given.input) or text_of(arguments.get("input") or arguments.get("patch")), workspace)
+        patch = text_of(given.input) or text_of(arguments.get("input") or arguments.get("patch"))
+        return patch_calls(patch, workspace=workspace)
     if name not in _SHELLS:
         return [(name, arguments)]
     typed = command_text(arguments.get("cmd", arguments.get("command")))
@@ -208,7 +209,7 @@ def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call
 def calls_of_item(item: CodexItem, *, workspace: str) -> list[Call]:
     """The calls that an item tells of."""
     if item.type == "CommandExecution":
-        return [(SHELL, {"command": _placed(command_text(item.command), _folder(item.cwd), workspace)})]
+        return [command_call(command_text(item.command), cwd=_folder(item.cwd), workspace=workspace)]
     if item.type == "FileChange":
         return [(PATCH, edit) for edit in edits_of_changes(item.changes, workspace)]
     arguments = item.arguments if isinstance(item.arguments, dict) else _decoded(item.arguments)
@@ -217,13 +218,16 @@ def calls_of_item(item: CodexItem, *, workspace: str) -> list[Call]:
 
 
 def command_call(command: str, *, cwd: str, workspace: str) -> Call:
-    """The call of a command that is known only by its text."""
-    return SHELL, {"command": _placed(command, cwd, workspace)}
+    """The call of a command, with the folder that it runs in if that is not the workspace."""
+    place, root = cwd.rstrip("/"), workspace.rstrip("/")
+    if place not in ("", root):
+        command = f"cd {shlex.quote(within(place, root))} && {command}"
+    return SHELL, {"command": command}
 
 
 def patch_calls(patch: str, *, workspace: str) -> list[Call]:
     """The calls that a patch makes."""
-    return _edits(patch, workspace)
+    return [(PATCH, edit) for edit in edits_of_patch(bounded(patch), workspace)] or [(PATCH, {"input": patch})]
 
 
 def command_text(command: Any) -> str:
@@ -250,15 +254,6 @@ def skill_read_by(command: str) -> str:
         if found := _SHOWS_SKILL.fullmatch(before):
             return found[1]
     return ""
-
-
-def _edits(patch: str, workspace: str) -> list[Call]:
-    return [(PATCH, edit) for edit in edits_of_patch(bounded(patch), workspace)] or [(PATCH, {"input": patch})]
-
-
-def _placed(command: str, folder: str, workspace: str) -> str:
-    place, root = folder.rstrip("/"), workspace.rstrip("/")
-    return command if place in ("", root) else f"cd {shlex.quote(within(place, root))} && {command}"
 
 
 def _folder(cwd: Any) -> str:
@@ -343,7 +338,23 @@ class CodexThread:
         """Take in one record; yields the attempt that it ends, if it begins another."""
         record = decode(_record, line.data, place)
         self._line, self._place, self._timestamp = line, place, record.timestamp
-        finished = self._take(record, place)
+        finished = None
+        if record.type == "session_meta":
+            self._meet(record, place)
+        elif record.type == "turn_context":
+            self._enter(decode(_turn, record.payload, place))
+        elif record.type == "event_msg":
+            finished = self._happen(decode(_event, record.payload, place))
+        elif self._is_copy:
+            return
+        elif record.type == "response_item":
+            finished = self._respond(decode(_response, record.payload, place))
+        elif record.type == "compacted":
+            self._context(text_of(decode(_compacted, record.payload, place).message))
+        elif record.type == "token_usage_record":
+            self._has_counts = True
+            spent = decode(_spent, record.payload, place)
+            self._spend(text_of(spent.response_id), spent.usage)
         if finished is not None:
             yield finished
 
@@ -354,25 +365,6 @@ class CodexThread:
             return None
         self._meet(record, place)
         return True
-
-    def _take(self, record: CodexRecord, place: Place) -> Trajectory | None:
-        if record.type == "session_meta":
-            self._meet(record, place)
-        elif record.type == "turn_context":
-            self._enter(decode(_turn, record.payload, place))
-        elif record.type == "event_msg":
-            return self._happen(decode(_event, record.payload, place))
-        elif self._is_copy:
-            return None
-        elif record.type == "response_item":
-            return self._respond(decode(_response, record.payload, place))
-        elif record.type == "compacted":
-            self._context(text_of(decode(_compacted, record.payload, place).message))
-        elif record.type == "token_usage_record":
-            self._has_counts = True
-            spent = decode(_spent, record.payload, place)
-            self._spend(text_of(spent.response_id), spent.usage)
-        return None
 
     def _meet(self, record: CodexRecord, place: Place) -> None:
         """Take in the first record. A later one is the copy of another thread's."""
@@ -400,14 +392,6 @@ class CodexThread:
         if not self._is_met:
             self._attempts.session.note(session_id=self._id, workspace=self._workspace)
 
-    def _begin_turn(self, turn_id: str) -> None:
-        self._is_copy = self._is_fork and _is_before(turn_id, self._id)
-        if not self._is_copy:
-            self._release()
-            self._turn_mark, self._is_asked = self._here, False
-            if turn_id:
-                self._turns.append(turn_id)
-
     def _enter(self, turn: CodexTurn) -> None:
         turn_id = text_of(turn.turn_id)
         if turn_id not in self._turns:
@@ -423,7 +407,11 @@ class CodexThread:
     def _happen(self, event: CodexEvent) -> Trajectory | None:
         turn_id = text_of(event.turn_id)
         if event.type == "task_started":
-            self._begin_turn(turn_id)
+            self._is_copy = self._is_fork and _is_before(turn_id, self._id)
+            if not self._is_copy:
+                self._release()
+                self._turn_mark, self._is_asked = self._here, False
+                self._turns.extend([turn_id] if turn_id else [])
         elif self._is_copy:
             return None
         elif event.type == "item_completed" and event.item is not None:
@@ -468,7 +456,7 @@ class CodexThread:
         return None
 
     def _ask(self, text: str, turn_id: str = "") -> Trajectory | None:
-        pieces = list(split_host_text(bounded(text)))
+        pieces = split_host_text(bounded(text))
         messages = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
         if not messages:
             return None
@@ -478,9 +466,6 @@ class CodexThread:
                 self._attempts.act(draft, self._here)
             return None
         self._is_asked = self._turn_mark is not None
-        return self._say(messages, turn_id)
-
-    def _say(self, messages: list[Draft], turn_id: str) -> Trajectory | None:
         self._introduce()
         held, self._held = self._held, []
         finished = self._attempts.say([*held, *messages], self._turn_mark or self._here)
@@ -518,9 +503,14 @@ class CodexThread:
     def _respond(self, given: Response) -> Trajectory | None:
         self._is_due = self._is_due or given.role == "assistant" or text_of(given.type) in _CALLS
         if given.type == "message":
-            return self._converse(given)
-        if given.type == "agent_message":
-            return self._converse_with_agent(given)
+            self._converse(given)
+            return None
+        if given.type == "agent_message":  # what one agent writes to another: a subagent's task, or what it found
+            text = "\n".join(texts_of(given.content))
+            if self._is_subagent and not self._is_asked:
+                return self._ask(text.partition("Payload:\n")[2].strip() or text)
+            self._context(text)
+            return None
         call_id = text_of(given.call_id)
         if given.type == "custom_tool_call" and given.name == _PROGRAM:
             self._program = Program(call_id, bounded(text_of(given.input)), self._message_id())
@@ -531,27 +521,17 @@ class CodexThread:
             self._output(call_id, given.output)
         return None
 
-    def _converse(self, given: Response) -> Trajectory | None:
+    def _converse(self, given: Response) -> None:
         texts = texts_of(given.content)
         if given.role == "assistant":
             if not self._has_items:
                 self._answer("\n".join(texts))
-            return None
+            return
         kinds = given.noted.content_item_kinds if given.noted else None
         kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
         for text, kind in zip(texts, kinds, strict=True):
             if is_kept(text, text_of(kind)):
                 self._context(text)
-        return None
-
-    def _converse_with_agent(self, given: Response) -> Trajectory | None:
-        """What one agent writes to another: a subagent's task, or what a subagent found."""
-        text = "\n".join(texts_of(given.content))
-        _, _, payload = text.partition("Payload:\n")
-        if self._is_subagent and not self._is_asked:
-            return self._ask(payload.strip() or text)
-        self._context(text)
-        return None
 
     def _act(self, calls: list[Call], call_id: str, message_id: str = "") -> None:
         self._release()
@@ -586,20 +566,18 @@ class CodexThread:
 
     def _output(self, call_id: str, output: Any) -> None:
         draft, program = self._attempts.waiting(call_id), self._program
-        if draft is None:
-            text = text_of_output(output)
-            if program and not program.ended and not text.startswith(RUNNING):
-                program.ended = True
-                self._end_program(program, text)
+        if draft is not None:
+            outcome = outcome_of_output(output, tool=draft.tool)
+            if outcome.runs:
+                draft.observation = bounded(outcome.observation)
+            else:
+                self._resolve(call_id, outcome)
             return
-        outcome = outcome_of_output(output, tool=draft.tool)
-        if outcome.runs:
-            draft.observation = bounded(outcome.observation)
-        else:
-            self._resolve(call_id, outcome)
-
-    def _end_program(self, program: Program, output: str) -> None:
-        for number, call in enumerate(untold(program, output)):
+        text = text_of_output(output)[0]
+        if not program or program.ended or text.startswith(RUNNING):
+            return
+        program.ended = True
+        for number, call in enumerate(calls_without_items(program, text)):
             if call.patch:
                 calls = patch_calls(call.patch, workspace=self._workspace)
             elif call.command:
@@ -608,7 +586,7 @@ class CodexThread:
                 calls = [(_PROGRAM, {"code": program.code})]
             call_id = f"{program.call_id}.{number}" if number else program.call_id
             self._act(calls, call_id, program.message_id)
-            self._resolve(call_id, CodexOutcome(call.result, call.observation, call.exit_code))
+            self._resolve(call_id, call.outcome)
 
     def _resolve(self, call_id: str, outcome: CodexOutcome) -> None:
         number = 0

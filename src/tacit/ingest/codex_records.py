@@ -153,58 +153,60 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
-    """A call that left no item: a patch, a command, or the program itself if it is neither."""
+class CodexOutcome:
+    """How a call ended and what came back of it; `runs` while a command is still at work."""
 
     result: StepResult
-    observation: str
+    observation: str = ""
+    exit_code: int | None = None
+    runs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallWithoutItem:
+    """A call that left no item: a patch, a command, or the program itself if it is neither."""
+
+    outcome: CodexOutcome
     patch: str = ""
     command: str = ""
-    exit_code: int | None = None
 
 
-def untold(program: Program, output: str) -> list[Untold]:
+def calls_without_items(program: Program, output: str) -> list[CallWithoutItem]:
     """The calls of a program that left no items: one that failed, or all of a program of which the log holds no item."""
     patches = list(_patches(program.code))[program.patches :]
     if _VERIFIED in output and patches:
         messages = output[output.index(_VERIFIED) :]
-        return [Untold(result_of_words(messages), messages, patch=patches[0])]
+        return [CallWithoutItem(CodexOutcome(result_of_words(messages), messages), patch=patches[0])]
     commands = [command for command in _commands(program.code) if command not in program.commands]
-    if not output.startswith(_BROKEN):
-        if _STOPPED.match(output):
-            return []  # its calls leave items when they have stopped
-        if not program.commands and not program.patches:
-            return _calls_of_code(patches, commands, output)
-        return _unseen(program, commands[0], output) if commands else []
-    _, found, messages = output.partition(_ERROR)
-    messages = messages if found else output
-    result = result_of_words(messages)
-    if messages.startswith("patch ") and patches:
-        return [Untold(result, messages, patch=patches[0])]
-    if result is StepResult.DENIED and commands:
-        return [Untold(result, messages, command=commands[0])]
-    return [Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, messages)]
+    if output.startswith(_BROKEN):
+        _, found, messages = output.partition(_ERROR)
+        messages = messages if found else output
+        result = result_of_words(messages)
+        if messages.startswith("patch ") and patches:
+            return [CallWithoutItem(CodexOutcome(result, messages), patch=patches[0])]
+        if result is StepResult.DENIED and commands:
+            return [CallWithoutItem(CodexOutcome(result, messages), command=commands[0])]
+        return [CallWithoutItem(CodexOutcome(StepResult.FAILED if result is StepResult.UNKNOWN else result, messages))]
+    if _STOPPED.match(output):
+        return []  # its calls leave items when they have stopped
+    codes = [int(code) for code in _EXIT_CODE.findall(output)]
+    if not program.commands and not program.patches:
+        return _calls_of_code(patches, commands, codes, output)
+    # A command of a program that went through; it may never have come to it, unless the output shows its exit code.
+    if commands and len(codes) > len(program.commands):
+        return [CallWithoutItem(_ended(codes[-1], output), command=commands[0])]
+    return []
 
 
-def _unseen(program: Program, command: str, output: str) -> list[Untold]:
-    """A command of a program that went through; it may never have come to it, unless the output shows its exit code."""
-    codes = _EXIT_CODE.findall(output)
-    if len(codes) <= len(program.commands):
-        return []
-    code = int(codes[-1])
-    return [Untold(StepResult.OK if code == 0 else StepResult.FAILED, output, command=command, exit_code=code)]
-
-
-def _calls_of_code(patches: list[str], commands: list[str], output: str) -> list[Untold]:
+def _calls_of_code(patches: list[str], commands: list[str], codes: list[int], output: str) -> list[CallWithoutItem]:
     """The calls that stand in a program's code; how they ended is known where every exit code was printed."""
     body = output.partition(_OUTPUT)[2] or output
-    codes = [int(code) for code in _EXIT_CODE.findall(output)]
-    known = codes if len(codes) == len(commands) else [None] * len(commands)
-    found = [Untold(StepResult.OK, "", patch=patch) for patch in patches]
-    for number, (command, code) in enumerate(zip(commands, known, strict=True)):
-        result = StepResult.UNKNOWN if code is None else StepResult.FAILED if code else StepResult.OK
+    found = [CallWithoutItem(CodexOutcome(StepResult.OK), patch=patch) for patch in patches]
+    for number, command in enumerate(commands):
+        code = codes[number] if len(codes) == len(commands) else None
         observation = body if code or number == len(commands) - 1 else ""
-        found.append(Untold(result, observation, command=command, exit_code=code))
+        outcome = CodexOutcome(StepResult.UNKNOWN, observation) if code is None else _ended(code, observation)
+        found.append(CallWithoutItem(outcome, command=command))
     return found
 
 
@@ -244,28 +246,26 @@ def edits_of_patch(patch: str, workspace: str) -> list[Edit]:
 
 def edits_of_changes(changes: Any, workspace: str) -> list[Edit]:
     """Read the edits out of the changes that the client notes by file."""
-    found = changes.items() if isinstance(changes, dict) else ()
-    return [edit for path, change in found for edit in _edits_of_change(path, change, workspace)][:_MAX_FILES]
+    found: list[Edit] = []
+    for path, change in changes.items() if isinstance(changes, dict) else ():
+        if not isinstance(change, dict):
+            continue
+        how, inside = text_of(change.get("type")), within(path, workspace)
+        if how == "update":
+            lines = bounded(text_of(change.get("unified_diff"))).splitlines()
+            found.append(_edit(how, inside, lines, moved=within(text_of(change.get("move_path")), workspace)))
+        elif how in ("add", "delete"):
+            sign = "+" if how == "add" else "-"
+            found.append(
+                _edit(how, inside, [sign + line for line in bounded(text_of(change.get("content"))).splitlines()])
+            )
+    return found[:_MAX_FILES]
 
 
 def within(path: str, workspace: str) -> str:
     """Give a path relative to the workspace if it lies in it."""
     root = workspace.rstrip("/\\")
     return path[len(root) + 1 :] if root and path.startswith((f"{root}/", f"{root}\\")) else path
-
-
-def _edits_of_change(path: str, change: Any, workspace: str) -> Iterator[Edit]:
-    if not isinstance(change, dict):
-        return
-    how, moved = text_of(change.get("type")), within(text_of(change.get("move_path")), workspace)
-    if how == "update":
-        yield _edit(
-            how, within(path, workspace), bounded(text_of(change.get("unified_diff"))).splitlines(), moved=moved
-        )
-    elif how in ("add", "delete"):
-        sign = "+" if how == "add" else "-"
-        lines = [sign + line for line in bounded(text_of(change.get("content"))).splitlines()]
-        yield _edit(how, within(path, workspace), lines)
 
 
 def _edit(how: str, path: str, lines: list[str], *, moved: str = "") -> Edit:
@@ -316,16 +316,6 @@ _UNMATCHED = "Failed to find "
 _legacy = msgspec.json.Decoder(dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class CodexOutcome:
-    """How a call ended and what came back of it; `runs` while a command is still at work."""
-
-    result: StepResult
-    observation: str = ""
-    exit_code: int | None = None
-    runs: bool = False
-
-
 def outcome_of_item(item: CodexItem) -> CodexOutcome:
     """Say how the call ended that this item is about."""
     if item.type == "CommandExecution":
@@ -336,12 +326,19 @@ def outcome_of_item(item: CodexItem) -> CodexOutcome:
         text = text_of(item.stdout) + text_of(item.stderr)
         result = _result(item.status)
         return CodexOutcome(StepResult.NO_MATCH if result is StepResult.FAILED and _UNMATCHED in text else result, text)
-    return _outcome_of_tool(item)
+    given = item.result if isinstance(item.result, dict) else {}
+    error = text_of(item.error.get("message") if isinstance(item.error, dict) else item.error)
+    result = _result(item.status)
+    if given.get("isError") is True or given.get("is_error") is True:
+        result = StepResult.FAILED
+    if _REFUSED.match(error):
+        result = StepResult.DENIED
+    return CodexOutcome(result, "\n".join(filter(None, (text_of_output(given.get("content"))[0], error))))
 
 
 def outcome_of_output(output: Any, *, tool: str) -> CodexOutcome:
     """Say how a call ended by the output that the model got, where no item told it."""
-    text, succeeded = _text(output)
+    text, succeeded = text_of_output(output)
     if _STOPPED.match(text):
         return CodexOutcome(StepResult.INTERRUPTED, text)
     heading = _HEADING.match(text)
@@ -369,23 +366,6 @@ def result_of_words(text: str) -> StepResult:
     if _FAILED.match(text):
         return StepResult.NO_MATCH if _UNMATCHED in text[:400] else StepResult.FAILED
     return StepResult.UNKNOWN
-
-
-def text_of_output(output: Any) -> str:
-    """The text that the model got."""
-    return _text(output)[0]
-
-
-def _outcome_of_tool(item: CodexItem) -> CodexOutcome:
-    given = item.result if isinstance(item.result, dict) else {}
-    error = item.error.get("message") if isinstance(item.error, dict) else item.error
-    text = "\n".join(filter(None, (_text(given.get("content"))[0], text_of(error))))
-    result = _result(item.status)
-    if given.get("isError") is True or given.get("is_error") is True:
-        result = StepResult.FAILED
-    if error and _REFUSED.match(text_of(error)):
-        result = StepResult.DENIED
-    return CodexOutcome(result, text)
 
 
 def _result(status: Any, exit_code: int | None = None) -> StepResult:
@@ -416,11 +396,11 @@ def _legacy_outcome(text: str) -> CodexOutcome | None:
     return _ended(code, text_of(given.get("output")))
 
 
-def _text(output: Any) -> tuple[str, bool | None]:
+def text_of_output(output: Any) -> tuple[str, bool | None]:
     """The text of an output in any of its forms, and whether the client says that the call succeeded."""
     if isinstance(output, dict):
         success = output.get("success")
-        return _text(output.get("content"))[0], success if isinstance(success, bool) else None
+        return text_of_output(output.get("content"))[0], success if isinstance(success, bool) else None
     if isinstance(output, list):
         parts = (part.get("text") for part in output if isinstance(part, dict))
         return "\n".join(part.rstrip("\n") for part in parts if isinstance(part, str)), None

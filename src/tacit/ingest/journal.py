@@ -169,7 +169,11 @@ def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]
         if isinstance(value, dict):
             found.append(value)
     lost = {at for line in found if (at := time_of(line, "lost"))}
-    return [_without_answer(line) if time_of(line) in lost else line for line in found]
+    # Of an answer that never reached the agent, what happened stays, and what was shown does not.
+    return [
+        {key: value for key, value in line.items() if key not in _ANSWERED} if time_of(line) in lost else line
+        for line in found
+    ]
 
 
 def shares_in(value: object) -> dict[str, float]:
@@ -198,11 +202,6 @@ def _lasting(data: bytes) -> list[bytes]:
             place = data.find(mark, place + 1)
     ends = ((start, data.find(b"\n", start)) for start in sorted(starts))
     return [data[start : end if end >= 0 else len(data)] for start, end in ends]
-
-
-def _without_answer(line: dict[str, object]) -> dict[str, object]:
-    """A line whose answer never reached the agent: what happened stays, what was told does not."""
-    return {key: value for key, value in line.items() if key not in _ANSWERED}
 
 
 def path_of(folder: str, client: str, session: str) -> str:

@@ -14,7 +14,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -138,7 +138,7 @@ def numbered_lines(
     """Yield each line from the mark on that is not blank, and a problem for each that cannot be had."""
     number, taken = (start.line, start.offset) if start else (0, 0)
     try:
-        with _opened(path) as stream:
+        with open_regular(path) as plain, _unpacked(plain) as stream:
             stream.seek(taken)
             while taken < max_file_bytes and (data := stream.readline(max_bytes + 1)):
                 offset = taken
@@ -148,7 +148,11 @@ def numbered_lines(
                     del data
                     size = max_bytes + 1 + _skip_line(stream, limit=max_file_bytes - taken)
                     taken += size - max_bytes - 1
-                    yield _too_long(Place(str(path), number), size, limit=max_bytes)
+                    yield Place(str(path), number).problem(
+                        f"the line is {size} bytes long; at most {max_bytes} are read",
+                        code="line_too_long",
+                        hint="this line is passed over; split the document, or drop embedded files from it",
+                    )
                     continue
                 if number == 1:
                     data = data.removeprefix(_BOM)
@@ -158,7 +162,11 @@ def numbered_lines(
                     lines, size = _skip_blank(stream, limit=max_file_bytes - taken)
                     number, taken = number + lines, taken + size
             if taken >= max_file_bytes and stream.peek(1):
-                yield _too_large(Place(str(path), number), limit=max_file_bytes)
+                yield Place(str(path), number).problem(
+                    f"the file holds more than {max_file_bytes} bytes, unpacked; the rest is not read",
+                    code="too_large",
+                    hint="what stands up to this line has been read; split the file",
+                )
     except InvalidTrajectory as problem:
         yield problem
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -204,14 +212,8 @@ def unreadable(path: Path, error: OSError) -> InvalidTrajectory:
     )
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[_Stream]:
-    with ExitStack() as stack:
-        plain = stack.enter_context(open_regular(path))
-        if plain.peek(2)[:2] == _GZIP_MAGIC:
-            yield stack.enter_context(gzip.GzipFile(fileobj=plain))
-        else:
-            yield plain
+def _unpacked(plain: io.BufferedReader) -> _Stream:
+    return gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == _GZIP_MAGIC else plain
 
 
 def _skip_line(stream: _Stream, *, limit: int) -> int:
@@ -235,22 +237,6 @@ def _skip_blank(stream: _Stream, *, limit: int) -> tuple[int, int]:
         stream.read(end)
         lines, skipped = lines + blank.count(b"\n"), skipped + end
     return lines, skipped
-
-
-def _too_large(place: Place, *, limit: int) -> InvalidTrajectory:
-    return place.problem(
-        f"the file holds more than {limit} bytes, unpacked; the rest is not read",
-        code="too_large",
-        hint="what stands up to this line has been read; split the file",
-    )
-
-
-def _too_long(place: Place, size: int, *, limit: int) -> InvalidTrajectory:
-    return place.problem(
-        f"the line is {size} bytes long; at most {limit} are read",
-        code="line_too_long",
-        hint="this line is passed over; split the document, or drop embedded files from it",
-    )
 
 
 MAX_TEXT_CHARACTERS = 64 * 1024
@@ -281,7 +267,9 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
         raise place.problem(f"not in the expected form: {error}", code="unexpected_form", hint=_HINT_SHAPE) from error
     except msgspec.DecodeError as error:
         original = bytes(data)
-        repaired = _without_lone_surrogates(original)
+        # Clients that cut a text inside an emoji write half a UTF-16 pair.
+        lone = _LONE_SURROGATE.search(original)
+        repaired = _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], original) if lone else original
         if repaired == original:
             raise place.problem(f"not valid JSON: {error}", code="not_json", hint=_HINT_SYNTAX) from error
     except UnicodeDecodeError as error:
@@ -374,10 +362,3 @@ def moment_of(value: Any) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def _without_lone_surrogates(data: bytes) -> bytes:
-    """Replace half a UTF-16 pair by U+FFFD: clients that cut a text inside an emoji write such escapes."""
-    if not _LONE_SURROGATE.search(data):
-        return data
-    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)

@@ -64,9 +64,12 @@ class Segmenter:
         if not message:
             return self._fresh
         clears = message.split(maxsplit=1)[0].casefold() in _RESETTING
-        self._take_notes_in()
+        self._words.update(dict.fromkeys(terms("\n".join(self._notes))))
+        for word in list(self._words)[: max(0, len(self._words) - _WORDS_KEPT)]:
+            del self._words[word]
         words = terms(message)
-        new = clears or self._fresh or _lean(self._signals(message, words, at)) > 0
+        signals = self._signals(message, words, at)
+        new = clears or self._fresh or sum(_WEIGHTS[name] * value for name, value in signals.items()) > 0
         self._fresh = clears
         if new:
             self._words.clear()
@@ -84,18 +87,15 @@ class Segmenter:
         half = _LONGEST_NOTE // 2
         self._notes.append(text if len(text) <= _LONGEST_NOTE else f"{text[:half]} {text[-half:]}")
 
-    def _take_notes_in(self) -> None:
-        self._words.update(dict.fromkeys(terms("\n".join(self._notes))))
-        for word in list(self._words)[: max(0, len(self._words) - _WORDS_KEPT)]:
-            del self._words[word]
-
     def _signals(self, message: str, words: list[str], at: datetime | None) -> dict[str, float]:
         content = {term for term in words if term not in _EMPTY}
         names = {name.strip("'\"`").casefold() for name in _NAME.findall(message)}
         known = sum(1 for name in names if all(term in self._words for term in terms(name)))
         away_s = (at - self._last_at).total_seconds() if at and self._last_at else 0.0
         turns = _turns_of_phrase(message.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-        asked = self._agent_asked()
+        # whether the agent last asked for something, and not only what else there is to do
+        last = self._notes[-1][-400:].casefold() if self._notes else ""
+        asked = ("?" in last or bool(_REQUESTS.search(last))) and not _OFFERS_MORE.search(last)
         if not content and not turns["turns away"]:
             return {"level": 1.0}  # nothing but courtesy
         return {
@@ -110,15 +110,6 @@ class Segmenter:
             "pause": float(away_s > _PAUSE_S),
             "break": float(away_s > _BREAK_S),
         }
-
-    def _agent_asked(self) -> bool:
-        """Whether the agent last asked for something, and not only what else there is to do."""
-        last = self._notes[-1][-400:].casefold() if self._notes else ""
-        return ("?" in last or bool(_REQUESTS.search(last))) and not _OFFERS_MORE.search(last)
-
-
-def _lean(signals: dict[str, float]) -> float:
-    return sum(_WEIGHTS[name] * value for name, value in signals.items())
 
 
 def _turns_of_phrase(words: str) -> dict[str, float]:

@@ -55,7 +55,7 @@ def read(source: Source, *, on_problem: OnProblem | None = None) -> Iterator[Tra
         raise NotFound(
             f"{path}: no such file or folder", code="path_not_found", hint="check the path for typing errors"
         )
-    return _reported(_of_folder(path) if path.is_dir() else _of_file(path), on_problem)
+    return _reported(_streams(path), on_problem)
 
 
 def passed_over(root: Path) -> InvalidTrajectory | None:
@@ -83,36 +83,29 @@ def find_reader(path: Path) -> TrajectoryReader:
     if not head.strip():
         hint = "leave it out, or copy it again from where it was written"
         raise place.problem("the file is empty, or damaged from its beginning", code="empty_file", hint=hint)
-    reader = _knowing(READERS, head, path) or _knowing(_from_other_packages(), head, path)
-    if reader is not None:
-        return reader
+    for reader in _all_readers():
+        if reader.recognises(head, path):
+            return reader
     hint = f"known formats: {', '.join(reader.name for reader in READERS)}; other logs can be converted to ATIF"
     if b"\0" in head:
         raise place.problem("this is a binary file", code="binary_file", hint=hint)
     raise place.problem("this is no log in a known format", code="unknown_format", hint=hint)
 
 
-def _knowing(readers: tuple[TrajectoryReader, ...], head: bytes, path: Path) -> TrajectoryReader | None:
-    return next((reader for reader in readers if reader.recognises(head, path)), None)
+def _all_readers() -> Iterator[TrajectoryReader]:
+    yield from READERS
+    yield from _from_other_packages()
 
 
-def _of_file(path: Path) -> Iterator[TrajectoryStream]:
-    try:
-        yield find_reader(path).read(path)
-    except InvalidTrajectory as problem:
-        yield Parts(iter([problem]))
-
-
-def _of_folder(root: Path) -> Iterator[TrajectoryStream]:
-    for path in _files_below(root):
+def _streams(source: Path) -> Iterator[TrajectoryStream]:
+    for path in _files_below(source) if source.is_dir() else [source]:
         try:
             reader = find_reader(path)
-        except InvalidTrajectory as problem:
-            if path.name.endswith(LOG_NAMES):
-                yield Parts(iter([problem]))
-        else:
-            if not _is_read_with_another(path, reader, root=root):
+            if path == source or not _is_read_with_another(path, reader, root=source):
                 yield reader.read(path)
+        except InvalidTrajectory as problem:
+            if path == source or path.name.endswith(LOG_NAMES):
+                yield Parts(iter([problem]))
 
 
 def _files_below(root: Path) -> Iterator[Path]:
@@ -183,8 +176,9 @@ class Transcript:
 
 def transcripts(homes: Mapping[str, Path], *, since: datetime | None = None) -> list[Transcript]:
     """Find the sessions below the clients' folders (client → folder), oldest first; `since` leaves out what lay still."""
-    found = (transcript for client, home in homes.items() for transcript in _of_client(client, home))
-    chosen = [each for each in found if since is None or each.modified_at >= since]
+    places = ((client, home, pattern) for client, home in homes.items() for pattern in PLACES[client])
+    found = (transcript(path, client=client) for client, home, pattern in places for path in home.glob(pattern))
+    chosen = [each for each in found if each and (since is None or each.modified_at >= since)]
     return sorted(chosen, key=lambda each: (each.modified_ns, each.path))
 
 
@@ -251,14 +245,6 @@ def _project(workspace: str) -> Path | None:
         return None
     root = Path(project_root(workspace))
     return root if root.is_dir() else None
-
-
-def _of_client(client: str, home: Path) -> Iterator[Transcript]:
-    for pattern in PLACES[client]:
-        for path in home.glob(pattern):
-            seen = transcript(path, client=client)
-            if seen is not None:
-                yield seen
 
 
 def _workspace(path: Path) -> str:
