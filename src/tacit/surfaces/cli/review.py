@@ -107,14 +107,7 @@ def review(
     if invalidate or pin is not None:
         if decision is not None:
             raise Mistake("one decision at a time", code="one_decision", hint="pass one")
-        if reference is None:
-            raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
-        if not invalidate:
-            pin_skill(ctx, reference, by=by, reason=reason, off=off or not pin)
-            return
-        if not reason:
-            raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
-        invalidate_skill(ctx, reference, by=by, reason=reason)
+        _decide_on_skill(ctx, reference, by=by, reason=reason, pin=None if invalidate else pin and not off)
         return
     if decision is None:
         _look(ctx, reference, by=by)
@@ -145,6 +138,23 @@ def review(
         f"[bold]{name}[/bold]: {status} [dim](was {moved.before})[/dim]",
         lambda: namesake_lines(others),
     )
+
+
+def _decide_on_skill(ctx: CommandContext, reference: str | None, *, by: str, reason: str, pin: bool | None) -> None:
+    """Pin or unpin a whole skill, or take all its versions out of use if `pin` is None."""
+    if reference is None:
+        raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
+    if pin is None and not reason:
+        raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
+    ctx.caller.require_person("invalidate" if pin is None else "pin")
+    name = ctx.memory.version(reference).version.name
+    if pin is None:
+        moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
+        ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
+        return
+    remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=not pin)
+    state = "is pinned" if pin else "is no longer pinned"
+    ctx.report({"name": name, "pinned": pin, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
 
 
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
@@ -438,23 +448,6 @@ def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, by: st
     name = ctx.memory.version(reference).version.name
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
     ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
-
-
-def invalidate_skill(ctx: CommandContext, reference: str, *, by: str, reason: str) -> None:
-    """Take all versions of a skill out of use, and report it."""
-    ctx.caller.require_person("invalidate")
-    name = ctx.memory.version(reference).version.name
-    moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
-    ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
-
-
-def pin_skill(ctx: CommandContext, reference: str, *, by: str, reason: str, off: bool) -> None:
-    """Pin a skill or, with `off`, unpin it, and report it."""
-    ctx.caller.require_person("pin")
-    name = ctx.memory.version(reference).version.name
-    remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=off)
-    state = "is no longer pinned" if off else "is pinned"
-    ctx.report({"name": name, "pinned": not off, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
 
 
 def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
