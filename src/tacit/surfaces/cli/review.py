@@ -105,9 +105,7 @@ def review(
         raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
     decision = chosen[0] if chosen else None
     if invalidate or pin is not None:
-        if decision is not None:
-            raise Mistake("one decision at a time", code="one_decision", hint="pass one")
-        _decide_on_skill(ctx, reference, by=by, reason=reason, pin=None if invalidate else pin and not off)
+        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin and not off)
         return
     if decision is None:
         _look(ctx, reference, by=by)
@@ -140,8 +138,12 @@ def review(
     )
 
 
-def _decide_on_skill(ctx: CommandContext, reference: str | None, *, by: str, reason: str, pin: bool | None) -> None:
+def _decide_on_skill(
+    ctx: CommandContext, reference: str | None, decision: Review | None, *, by: str, reason: str, pin: bool | None
+) -> None:
     """Pin or unpin a whole skill, or take all its versions out of use if `pin` is None."""
+    if decision is not None:
+        raise Mistake("one decision at a time", code="one_decision", hint="pass one")
     if reference is None:
         raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
     if pin is None and not reason:
