@@ -11,118 +11,79 @@ from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_segments
 from tacit.features.scan.python_flow import python_flows
 from tacit.gate.checks.secret_flows import HostKind, addresses_in, secret_flows
-from tacit.gate.checks.text_segments import PER_RULE_MAX, Rule, TextSegment, apply, rule
+from tacit.gate.checks.text_segments import PER_RULE_MAX, TextSegment, apply, rules
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _CODE = "python javascript powershell shell code text"
 
-CODE_RULES: tuple[Rule, ...] = (
-    rule(
-        "fetch_and_run",
-        Severity.CRITICAL,
-        "runs text that it downloaded",
-        r"\b(?:exec|eval)\( ?[^\n]{0,40}(?:requests\.get|urlopen|httpx\.get|urllib\.request)",
-        r"\beval\( ?await \(?(?:await )?fetch\(",
-        r"\bnew Function\( ?(?:await|\w{1,20}\.(?:data|body|text))",
-        r"\brequire\([\"']vm[\"']\)\.run\w{1,20}\(\w{0,20}(?:data|body|text)",
-        r"\b(?:os\.system|subprocess\.\w{2,12}|execSync|exec|spawn)\([^\n]{0,40}(?:curl|wget)[^\n]{0,200}\| ?(?:ba|z)?sh",
-    ),
-    rule(
-        "fetch_then_run",
-        _HIGH,
-        "downloads a file, makes it executable and starts it",
-        r"(?:urlretrieve\(|\.content\b|\.read\(\)|urlopen\(|createWriteStream\()[\s\S]{0,600}(?:os\.chmod|chmodSync|fs\.chmod)\([^\n]{0,60}(?:0o?[57][0-7]{2}|S_I[XRE]|[57]{3})[\s\S]{0,400}(?:subprocess\.|os\.system|os\.exec|Popen|spawn|exec)",
-        languages="python javascript",
-    ),
-    rule(
-        "fixed_inbox",
-        _HIGH,
-        "sends to a hard-coded messenger webhook",
-        r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/[\w-]{6,}",
-        r"api\.telegram\.org/bot\d{3,12}:[\w-]{3,}",
-        r"https?://[\w.-]{3,80}/api/webhooks/\d{1,25}/\w",
-        languages=_CODE,
-    ),
-    rule(
-        "remote_orders",
-        _HIGH,
-        "runs commands that another machine sends",
-        r"TCPSocket\.(?:new|open)\([\s\S]{0,400}(?:IO\.popen|\bexec\b|\bsystem\b|\bspawn\b)",
-        r"\bnet\.(?:connect|createConnection|Socket)\b[\s\S]{0,400}(?:child_process|spawn\(|exec\()",
-        r"(?:child_process|spawn\()[\s\S]{0,400}\bnet\.(?:connect|createConnection|Socket)\b",
-        r"\.recv\(\d{0,6}\)[\s\S]{0,300}(?:subprocess\.|os\.system|os\.popen|exec\(|eval\()",
-        r"\bnet\.Dial\([\s\S]{0,400}exec\.Command\(",
-        r"\b(?:socket|fsockopen|IO::Socket::INET)\b[\s\S]{0,300}(?:shell_exec|proc_open|open\(STDIN)",
-        languages=_CODE,
-    ),
-    rule(
-        "command_in_data",
-        _HIGH,
-        "starts a program from a text that should contain none",
-        r"require\( ?\\?[\"']child_process\\?[\"'] ?\)\.(?:exec|spawn)\w{0,8}\(",
-        r"process\.mainModule\.require\(",
-        r"__import__\( ?\\?[\"'](?:os|subprocess)\\?[\"'] ?\)\.(?:system|popen|run|call|Popen|check_output)\(",
-    ),
-    rule(
-        "keylogger",
-        _HIGH,
-        "watches what is typed or shown",
-        r"\bpynput\.keyboard\b|\bkeyboard\.(?:on_press|record|hook)\(|\bGetAsyncKeyState\b|\bSetWindowsHookEx\w?\b|\bpyHook\b|\bCGEventTapCreate\b",
-        languages=_CODE,
-    ),
-    rule(
-        "injects_code",
-        _HIGH,
-        "injects code into the memory of a program",
-        r"\bVirtualAlloc(?:Ex)?\b[^\n]{0,200}|\bCreateRemoteThread\b|\bWriteProcessMemory\b|\bctypes\.windll\.kernel32\b[^\n]{0,80}Alloc|\bmmap\.mmap\([^\n]{0,80}PROT_EXEC",
-        languages=_CODE,
-    ),
-    rule(
-        "browser_theft",
-        _HIGH,
-        "reads the logins that a browser stores",
-        r"\bbrowser_cookie3\b|\bCryptUnprotectData\b|(?:Login Data|Web Data|cookies\.sqlite|key4\.db|logins\.json)[\"'`]",
-        languages=_CODE,
-    ),
-    rule(
-        "unsafe_load",
-        _LOW,
-        "loads data in a way that can run code",
-        r"\b(?:pickle|dill|cloudpickle|shelve)\.(?:loads?|open)\(|\byaml\.(?:unsafe_load|load\([^\n)]{1,60}(?:UnsafeLoader|yaml\.Loader))",
-        languages="python",
-    ),
-    rule(
-        "no_certificate",
-        _LOW,
-        "does not verify certificates",
-        r"\bverify ?= ?False\b|NODE_TLS_REJECT_UNAUTHORIZED\W{1,6}0|rejectUnauthorized: ?false|ServerCertificateValidationCallback|\bcurl [^\n]{0,60} (?:-k|--insecure)\b|_create_unverified_context",
-    ),
-    rule(
-        "hides_its_run",
-        _LOW,
-        "runs something hidden or in the background",
-        r"\bcreationflags ?= ?(?:subprocess\.)?CREATE_NO_WINDOW|-WindowStyle Hidden|\bstart_new_session ?= ?True|windowsHide: ?true|\bnohup\b[^\n]{1,200}&|\bdetached: ?true|\bsetsid\b|&>? ?/dev/null 2>&1 &",
-    ),
-    rule(
-        "waits_for_its_time",
-        _MEDIUM,
-        "acts only on a certain date or machine",
-        r"\bif [^\n]{0,60}(?:datetime\.(?:now|today|utcnow)\(\)|Date\.now\(\)|time\.time\(\)) ?[<>]=? ?[^\n]{0,40}(?:20[2-4]\d|1[6-9]\d{8})|\bif [^\n]{0,40}(?:gethostname|getuser|platform\.node)\(\)[^\n]{0,20}(?:==|!=|in )",
-        languages="python javascript",
-    ),
-    rule(
-        "ransom",
-        _HIGH,
-        "encrypts or renames files all over the machine",
-        r"(?:your|all) files (?:have been|are|were) encrypted|\b(?:README|DECRYPT|RECOVER)_(?:FILES|INSTRUCTIONS)\b[^\n]{0,10}\.txt|\.(?:locked|encrypted|crypt)[\"'][^\n]{0,80}os\.rename|os\.rename\([^\n]{0,80}\.(?:locked|encrypted|crypt)[\"']",
-    ),
-    rule(
-        "open_admission",
-        _HIGH,
-        "describes itself as an attack",
-        r"\b(?:exfiltrat(?:e|es|ing)|steal|harvest)\w{0,3}[ _](?:the |all |user(?:'s)? )?(?:credentials?|secrets?|tokens?|passwords?|data|env\w{0,10}|keys?|wallets?)\b|\b(?:def|function|class|const|sub) \w{0,20}(?:exfil|backdoor|keylog|steal|stealer|harvest_(?:cred|secret|tok|key)|payload_drop|c2_)\w{0,30}|\bc2[_ ](?:server|url|host|domain|channel)\b|\bBACKDOOR\b",
-        languages="python javascript powershell shell code",
-    ),
+CODE_RULES = rules(
+    {
+        ("fetch_and_run", Severity.CRITICAL, "runs text that it downloaded"): r"""
+            \b(?:exec|eval)\( ?[^\n]{0,40}(?:requests\.get|urlopen|httpx\.get|urllib\.request)
+            \beval\( ?await \(?(?:await )?fetch\(
+            \bnew Function\( ?(?:await|\w{1,20}\.(?:data|body|text))
+            \brequire\([\"']vm[\"']\)\.run\w{1,20}\(\w{0,20}(?:data|body|text)
+            \b(?:os\.system|subprocess\.\w{2,12}|execSync|exec|spawn)\([^\n]{0,40}(?:curl|wget)[^\n]{0,200}\| ?(?:ba|z)?sh
+        """,
+        ("fetch_then_run", _HIGH, "downloads a file, makes it executable and starts it"): r"""
+            (?:urlretrieve\(|\.content\b|\.read\(\)|urlopen\(|createWriteStream\()[\s\S]{0,600}(?:os\.chmod|chmodSync|fs\.chmod)\([^\n]{0,60}(?:0o?[57][0-7]{2}|S_I[XRE]|[57]{3})[\s\S]{0,400}(?:subprocess\.|os\.system|os\.exec|Popen|spawn|exec)
+            languages: python javascript
+        """,
+        ("fixed_inbox", _HIGH, "sends to a hard-coded messenger webhook"): r"""
+            discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/[\w-]{6,}
+            api\.telegram\.org/bot\d{3,12}:[\w-]{3,}
+            https?://[\w.-]{3,80}/api/webhooks/\d{1,25}/\w
+            languages: {code}
+        """,
+        ("remote_orders", _HIGH, "runs commands that another machine sends"): r"""
+            TCPSocket\.(?:new|open)\([\s\S]{0,400}(?:IO\.popen|\bexec\b|\bsystem\b|\bspawn\b)
+            \bnet\.(?:connect|createConnection|Socket)\b[\s\S]{0,400}(?:child_process|spawn\(|exec\()
+            (?:child_process|spawn\()[\s\S]{0,400}\bnet\.(?:connect|createConnection|Socket)\b
+            \.recv\(\d{0,6}\)[\s\S]{0,300}(?:subprocess\.|os\.system|os\.popen|exec\(|eval\()
+            \bnet\.Dial\([\s\S]{0,400}exec\.Command\(
+            \b(?:socket|fsockopen|IO::Socket::INET)\b[\s\S]{0,300}(?:shell_exec|proc_open|open\(STDIN)
+            languages: {code}
+        """,
+        ("command_in_data", _HIGH, "starts a program from a text that should contain none"): r"""
+            require\( ?\\?[\"']child_process\\?[\"'] ?\)\.(?:exec|spawn)\w{0,8}\(
+            process\.mainModule\.require\(
+            __import__\( ?\\?[\"'](?:os|subprocess)\\?[\"'] ?\)\.(?:system|popen|run|call|Popen|check_output)\(
+        """,
+        ("keylogger", _HIGH, "watches what is typed or shown"): r"""
+            \bpynput\.keyboard\b|\bkeyboard\.(?:on_press|record|hook)\(|\bGetAsyncKeyState\b|\bSetWindowsHookEx\w?\b|\bpyHook\b|\bCGEventTapCreate\b
+            languages: {code}
+        """,
+        ("injects_code", _HIGH, "injects code into the memory of a program"): r"""
+            \bVirtualAlloc(?:Ex)?\b[^\n]{0,200}|\bCreateRemoteThread\b|\bWriteProcessMemory\b|\bctypes\.windll\.kernel32\b[^\n]{0,80}Alloc|\bmmap\.mmap\([^\n]{0,80}PROT_EXEC
+            languages: {code}
+        """,
+        ("browser_theft", _HIGH, "reads the logins that a browser stores"): r"""
+            \bbrowser_cookie3\b|\bCryptUnprotectData\b|(?:Login Data|Web Data|cookies\.sqlite|key4\.db|logins\.json)[\"'`]
+            languages: {code}
+        """,
+        ("unsafe_load", _LOW, "loads data in a way that can run code"): r"""
+            \b(?:pickle|dill|cloudpickle|shelve)\.(?:loads?|open)\(|\byaml\.(?:unsafe_load|load\([^\n)]{1,60}(?:UnsafeLoader|yaml\.Loader))
+            languages: python
+        """,
+        ("no_certificate", _LOW, "does not verify certificates"): r"""
+            \bverify ?= ?False\b|NODE_TLS_REJECT_UNAUTHORIZED\W{1,6}0|rejectUnauthorized: ?false|ServerCertificateValidationCallback|\bcurl [^\n]{0,60} (?:-k|--insecure)\b|_create_unverified_context
+        """,
+        ("hides_its_run", _LOW, "runs something hidden or in the background"): r"""
+            \bcreationflags ?= ?(?:subprocess\.)?CREATE_NO_WINDOW|-WindowStyle Hidden|\bstart_new_session ?= ?True|windowsHide: ?true|\bnohup\b[^\n]{1,200}&|\bdetached: ?true|\bsetsid\b|&>? ?/dev/null 2>&1 &
+        """,
+        ("waits_for_its_time", _MEDIUM, "acts only on a certain date or machine"): r"""
+            \bif [^\n]{0,60}(?:datetime\.(?:now|today|utcnow)\(\)|Date\.now\(\)|time\.time\(\)) ?[<>]=? ?[^\n]{0,40}(?:20[2-4]\d|1[6-9]\d{8})|\bif [^\n]{0,40}(?:gethostname|getuser|platform\.node)\(\)[^\n]{0,20}(?:==|!=|in )
+            languages: python javascript
+        """,
+        ("ransom", _HIGH, "encrypts or renames files all over the machine"): r"""
+            (?:your|all) files (?:have been|are|were) encrypted|\b(?:README|DECRYPT|RECOVER)_(?:FILES|INSTRUCTIONS)\b[^\n]{0,10}\.txt|\.(?:locked|encrypted|crypt)[\"'][^\n]{0,80}os\.rename|os\.rename\([^\n]{0,80}\.(?:locked|encrypted|crypt)[\"']
+        """,
+        ("open_admission", _HIGH, "describes itself as an attack"): r"""
+            \b(?:exfiltrat(?:e|es|ing)|steal|harvest)\w{0,3}[ _](?:the |all |user(?:'s)? )?(?:credentials?|secrets?|tokens?|passwords?|data|env\w{0,10}|keys?|wallets?)\b|\b(?:def|function|class|const|sub) \w{0,20}(?:exfil|backdoor|keylog|steal|stealer|harvest_(?:cred|secret|tok|key)|payload_drop|c2_)\w{0,30}|\bc2[_ ](?:server|url|host|domain|channel)\b|\bBACKDOOR\b
+            languages: python javascript powershell shell code
+        """,
+    },
+    code=_CODE,
 )
 _HOOKS = ("preinstall", "install", "postinstall", "prepare", "prepublish")
 _REACHES = re.compile(r"\b(?:curl|wget|node -e|python3? -c|bash|sh -c|powershell|base64|https?://|nc )\b|https?://")

@@ -12,65 +12,49 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_segments, hidden_segments
 from tacit.gate.checks.dangerous_commands import dangerous_commands
-from tacit.gate.checks.text_segments import Rule, TextSegment, apply, rule
+from tacit.gate.checks.text_segments import TextSegment, apply, rules
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 
-OBFUSCATION_RULES: tuple[Rule, ...] = (
-    rule(
-        "decode_and_run",
-        Severity.CRITICAL,
-        "decodes hidden text and runs it",
-        r"\b(?:eval|Function|setTimeout|execSync|exec|vm\.run\w{1,20}|child_process\.\w{2,10})\( ?[^\n;]{0,60}(?:atob\(|Buffer\.from\([^\n)]{1,4000}[\"'](?:base64|hex)[\"']|String\.fromCharCode|unescape\(|decodeURIComponent\( ?[\"']%)",
-        r"\b(?:exec|eval)\( ?[^\n]{0,80}(?:b64decode|b32decode|b85decode|fromhex|unhexlify|decompress\(|codecs\.decode|marshal\.loads|rot.?13)",
-        r"\beval\( ?(?:gzinflate|base64_decode|str_rot13|gzuncompress)",
-        r"\b(?:instance_)?eval\(?[^\n]{0,40}(?:Base64\.(?:strict_)?decode64|unpack1?\()",
-        r"\[ScriptBlock\]::Create\([^\n]{0,80}(?:FromBase64|Decode)",
-    ),
-    rule(
-        "obfuscated_code",
-        _HIGH,
-        "is code that was made unreadable on purpose",
-        r"(?:_0x[0-9a-f]{4,8}\b[^\n]{0,200}){4}",
-        r"\bexec\(\(_\)\(",
-        r"__import__\( ?[\"'](?:zlib|marshal|base64|codecs)[\"'] ?\)\.\w{4,16}\(",
-        r"\\x65\\x76\\x61\\x6c|\\x65\\x78\\x65\\x63",
-        r"(?:\[\]|\!\[\]|\+\[\]|\(\)|\+\!|\[\+){40}",
-        r"(?:\$\{[^}\n]{1,12}(?::\d{1,2}:\d{1,2}|#|%|//)[^}\n]{0,12}\}){4}",
-        r"eval\(function\(p,a,c,k,e,[dr]\)",
-        r"\$\{?\w{1,20}\[\d{1,3}\]\}?(?:\$\{?\w{1,20}\[\d{1,3}\]\}?){5}",
-    ),
-    rule(
-        "blank_run",
-        _MEDIUM,
-        "hides text after a long run of blanks",
-        r"\n(?:[ \t\r]{0,4}\n){60}",
-        r"(?<=\S)[ \t]{160,2000}[A-Za-z<$(\"'`#/;]",
-        unless=r"\|[^\n]{0,40}$",
-    ),
-    rule(
-        "hidden_comment",
-        _HIGH,
-        "gives orders in a comment that readers of the page do not see",
-        r"<!--[^>]{0,600}\b(?:curl |wget |base64|eval\(|ignore (?:all|any|previous|prior)|system prompt|do not (?:tell|mention|reveal|inform)|secretly|silently|without (?:telling|informing)|fetch https?|exfiltrat|send (?:the|all|it|them) to|POST to)",
-        languages="markdown",
-    ),
-    rule(
-        "decode_and_follow",
-        _HIGH,
-        "tells the reader to decode something and act on it",
-        r"\bdecode\b[^\n]{0,100}\b(?:follow|run|execute|apply|obey|act on)\b",
-        r"\b(?:base64|rot ?13|hex)[^\n]{0,80}\b(?:then|and) (?:follow|run|execute|obey)\b",
-        languages="markdown",
-        unless=r"\b(?:never|do not|don't|detect|flag|suspicious)\b",
-    ),
-    rule(
-        "hidden_markup",
-        _MEDIUM,
-        "hides text from people who read the page",
-        r"<(?:span|div|p|font)[^>\n]{0,120}(?:display: ?none|visibility: ?hidden|font-size: ?0|opacity: ?0(?![.\d])|color: ?(?:white|#fff(?:fff)?)\b)[^>\n]{0,80}>[^<]{20,}",
-        languages="markdown",
-    ),
+OBFUSCATION_RULES = rules(
+    {
+        ("decode_and_run", Severity.CRITICAL, "decodes hidden text and runs it"): r"""
+            \b(?:eval|Function|setTimeout|execSync|exec|vm\.run\w{1,20}|child_process\.\w{2,10})\( ?[^\n;]{0,60}(?:atob\(|Buffer\.from\([^\n)]{1,4000}[\"'](?:base64|hex)[\"']|String\.fromCharCode|unescape\(|decodeURIComponent\( ?[\"']%)
+            \b(?:exec|eval)\( ?[^\n]{0,80}(?:b64decode|b32decode|b85decode|fromhex|unhexlify|decompress\(|codecs\.decode|marshal\.loads|rot.?13)
+            \beval\( ?(?:gzinflate|base64_decode|str_rot13|gzuncompress)
+            \b(?:instance_)?eval\(?[^\n]{0,40}(?:Base64\.(?:strict_)?decode64|unpack1?\()
+            \[ScriptBlock\]::Create\([^\n]{0,80}(?:FromBase64|Decode)
+        """,
+        ("obfuscated_code", _HIGH, "is code that was made unreadable on purpose"): r"""
+            (?:_0x[0-9a-f]{4,8}\b[^\n]{0,200}){4}
+            \bexec\(\(_\)\(
+            __import__\( ?[\"'](?:zlib|marshal|base64|codecs)[\"'] ?\)\.\w{4,16}\(
+            \\x65\\x76\\x61\\x6c|\\x65\\x78\\x65\\x63
+            (?:\[\]|\!\[\]|\+\[\]|\(\)|\+\!|\[\+){40}
+            (?:\$\{[^}\n]{1,12}(?::\d{1,2}:\d{1,2}|#|%|//)[^}\n]{0,12}\}){4}
+            eval\(function\(p,a,c,k,e,[dr]\)
+            \$\{?\w{1,20}\[\d{1,3}\]\}?(?:\$\{?\w{1,20}\[\d{1,3}\]\}?){5}
+        """,
+        ("blank_run", _MEDIUM, "hides text after a long run of blanks"): r"""
+            \n(?:[ \t\r]{0,4}\n){60}
+            (?<=\S)[ \t]{160,2000}[A-Za-z<$(\"'`#/;]
+            unless: \|[^\n]{0,40}$
+        """,
+        ("hidden_comment", _HIGH, "gives orders in a comment that readers of the page do not see"): r"""
+            <!--[^>]{0,600}\b(?:curl |wget |base64|eval\(|ignore (?:all|any|previous|prior)|system prompt|do not (?:tell|mention|reveal|inform)|secretly|silently|without (?:telling|informing)|fetch https?|exfiltrat|send (?:the|all|it|them) to|POST to)
+            languages: markdown
+        """,
+        ("decode_and_follow", _HIGH, "tells the reader to decode something and act on it"): r"""
+            \bdecode\b[^\n]{0,100}\b(?:follow|run|execute|apply|obey|act on)\b
+            \b(?:base64|rot ?13|hex)[^\n]{0,80}\b(?:then|and) (?:follow|run|execute|obey)\b
+            languages: markdown
+            unless: \b(?:never|do not|don't|detect|flag|suspicious)\b
+        """,
+        ("hidden_markup", _MEDIUM, "hides text from people who read the page"): r"""
+            <(?:span|div|p|font)[^>\n]{0,120}(?:display: ?none|visibility: ?hidden|font-size: ?0|opacity: ?0(?![.\d])|color: ?(?:white|#fff(?:fff)?)\b)[^>\n]{0,80}>[^<]{20,}
+            languages: markdown
+        """,
+    },
 )
 _PROGRAM = re.compile(
     r"\b(?:curl|wget|bash|powershell|iex|nc|chmod \+x|osascript)\b[^\n]{0,80}(?:https?:|-[a-zA-Z]\b|/)|\bimport (?:os|subprocess|socket|requests|urllib|base64)\b|\b(?:os\.system|subprocess\.|child_process|exec\(|eval\(|__import__)|"

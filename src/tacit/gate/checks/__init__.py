@@ -62,7 +62,15 @@ def run_checks(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = 
     """Run every check on a content; most severe findings first. A check that fails raises an `Outage` that names it."""
     findings: list[Finding] = []
     for check in every_check() if checks is None else checks:
-        findings += _run(check, content)
+        try:
+            findings += check.examine(content)
+        except Outage as error:
+            message = f"the check {check.name!r} could not run: {error.message}"
+            raise Outage(message, code="check_failed", hint=error.hint, retryable=error.retryable) from error
+        except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+            message = f"the check {check.name!r} failed: {type(error).__name__}: {error}"
+            hint = "nothing was decided; update or remove the package that brings this check"
+            raise Outage(message, code="check_failed", hint=hint) from error
     return most_severe(findings)
 
 
@@ -71,31 +79,11 @@ def worst(findings: Iterable[Finding]) -> Severity | None:
     return max((finding.severity for finding in findings), key=lambda each: each.rank, default=None)
 
 
-def _run(check: SafetyCheck, content: SkillContent) -> list[Finding]:
-    try:
-        return list(check.examine(content))
-    except Outage as error:
-        raise Outage(
-            f"the check {check.name!r} could not run: {error.message}",
-            code="check_failed",
-            hint=error.hint,
-            retryable=error.retryable,
-        ) from error
-    except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
-        raise Outage(
-            f"the check {check.name!r} failed: {type(error).__name__}: {error}",
-            code="check_failed",
-            hint="nothing was decided; update or remove the package that brings this check",
-        ) from error
-
-
 def most_severe(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Keep one finding per rule, field and line, and sort by severity: a code block is also part of its body."""
     kept: dict[tuple[str, str, int], Finding] = {}
     for finding in sorted(findings, key=lambda each: -each.severity.rank):
         kept.setdefault(finding.place, finding)
-    return tuple(sorted(kept.values(), key=_sort_key))
-
-
-def _sort_key(finding: Finding) -> tuple[int, str, int, int, str]:
-    return (-finding.severity.rank, finding.field, finding.line, finding.start, finding.rule)
+    return tuple(
+        sorted(kept.values(), key=lambda each: (-each.severity.rank, each.field, each.line, each.start, each.rule))
+    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.secret_flows import URL, HostKind, addresses_in, host_kind, secret_flows
-from tacit.gate.checks.text_segments import PER_RULE_MAX, Rule, TextSegment, apply, rule, text_segments
+from tacit.gate.checks.text_segments import PER_RULE_MAX, TextSegment, apply, rules, text_segments
 
 _FETCH = (
     r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"
@@ -57,7 +58,6 @@ _WEIGHT = {
 }
 
 
-_ORDER = list(Severity)
 _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
 """How a list of allowed tools names a command; it runs nothing."""
 
@@ -66,25 +66,21 @@ def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that fetch something and run it, at once or later."""
     for segment in segments:
         if segment.is_code or segment.is_hidden:
-            yield from _data_run(segment)
+            for match in islice(_DATA_RUN.finditer(segment.text), PER_RULE_MAX):
+                reason = f"runs {match[1][-60:]}, which is named as data, as a program"
+                yield segment.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
         if segment.is_block:
             continue
-        yield from _at_once(segment)
-        yield from _later(segment)
-        yield from _unpacked(segment)
-
-
-def _at_once(segment: TextSegment) -> Iterator[Finding]:
-    for pattern in (_PIPED, _INNER, _WINDOWS):
-        for count, match in enumerate(pattern.finditer(segment.text)):
-            if count == PER_RULE_MAX:
-                break
+        for match in (
+            m for each in (_PIPED, _INNER, _WINDOWS) for m in islice(each.finditer(segment.text), PER_RULE_MAX)
+        ):
             if _PERMISSION.match(match[0]):
                 continue
             place, address = _source(match[0])
-            severity_found = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _WEIGHT[place]
+            severity = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _WEIGHT[place]
             reason = f"downloads a program from {place} ({address}) and runs it unseen"
-            yield segment.finding("fetch_and_run", severity_found, reason=reason, span=match.span())
+            yield segment.finding("fetch_and_run", severity, reason=reason, span=match.span())
+        yield from _run_later(segment)
 
 
 def _source(line: str) -> tuple[HostKind, str]:
@@ -98,49 +94,37 @@ def _source(line: str) -> tuple[HostKind, str]:
     return place, match[1][:60]
 
 
-def _later(segment: TextSegment) -> Iterator[Finding]:
-    """Find files that are fetched and run some lines later."""
-    for count, match in enumerate(_SAVED.finditer(segment.text)):
-        if count == 4 * PER_RULE_MAX:
-            return
+def _run_later(segment: TextSegment) -> Iterator[Finding]:
+    """Find files that are fetched or decoded and run some lines later."""
+    for match in islice(_SAVED.finditer(segment.text), 4 * PER_RULE_MAX):
+        target, address = _TARGET.search(match[1]), URL.search(match[0])
+        name = _last_part(target[1]) if target else address[2].rpartition("/")[2] if address else ""
+        ran = _run_of(name, segment.text, match) if re.search(r"\w", name) else None
+        if ran is not None:
+            place, host = _source(match[0])
+            honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) and not segment.is_hidden
+            severity = _WEIGHT[place]
+            if not honest and not severity.at_least(Severity.HIGH):
+                severity = Severity.HIGH
+            reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
+            yield segment.finding("fetch_then_run", severity, reason=reason, span=(match.start(), ran))
+    for match in islice(_UNPACKED.finditer(segment.text), PER_RULE_MAX):
         target = _TARGET.search(match[1])
-        address = URL.search(match[0])
-        name = target[1] if target else address[2].rpartition("/")[2] if address else ""
-        name = re.split(r"[/\\]", name)[-1]
-        if len(name) < 2 or not re.search(r"\w", name):
-            continue
+        name = _last_part(target[1]) if target else ""
         ran = _run_of(name, segment.text, match)
-        if ran is None:
-            continue
-        place, host = _source(match[0])
-        honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL)
-        severity_found = (
-            _WEIGHT[place] if honest and not segment.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
-        )
-        reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
-        yield segment.finding("fetch_then_run", severity_found, reason=reason, span=(match.start(), ran))
-
-
-def _unpacked(segment: TextSegment) -> Iterator[Finding]:
-    """Find files that are decoded and then run."""
-    for match in list(_UNPACKED.finditer(segment.text))[:PER_RULE_MAX]:
-        target = _TARGET.search(match[1])
-        name = re.split(r"[/\\]", target[1])[-1] if target else ""
-        ran = _run_of(name, segment.text, match) if len(name) > 1 else None
         if ran is not None:
             reason = f"decodes {name[:40]} and runs it"
             yield segment.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
 
 
-def _data_run(segment: TextSegment) -> Iterator[Finding]:
-    """Find files that are named like data but run as programs."""
-    for match in list(_DATA_RUN.finditer(segment.text))[:PER_RULE_MAX]:
-        reason = f"runs {match[1][-60:]}, which is named as data, as a program"
-        yield segment.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
+def _last_part(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
 
 
 def _run_of(name: str, text: str, fetched: re.Match[str]) -> int | None:
     """Return where a file is started or made executable after the command that wrote it."""
+    if len(name) < 2:
+        return None
     escaped = re.escape(name)
     after = text[fetched.start() : fetched.end() + 500]
     ran = re.search(
@@ -193,20 +177,16 @@ def lures(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     for segment in segments:
         if segment.is_code:
             continue
-        yield from _locked(segment)
+        for match in islice(_PASSWORD.finditer(segment.text), PER_RULE_MAX):
+            around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+            if _ARCHIVE.search(around) or _NAMED.search(around):
+                reason = "asks for a password-protected archive, which no scanner can open"
+                yield segment.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
         for place, match in addresses_in(segment.text):
             around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
             if lure := _lure_at(segment, place, match=match, around=around):
                 rule, severity, reason = lure
                 yield segment.finding(rule, severity, reason=reason, span=match.span())
-
-
-def _locked(segment: TextSegment) -> Iterator[Finding]:
-    for match in list(_PASSWORD.finditer(segment.text))[:PER_RULE_MAX]:
-        around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
-        if _ARCHIVE.search(around) or _NAMED.search(around):
-            reason = "asks for a password-protected archive, which no scanner can open"
-            yield segment.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
 
 
 def _lure_at(
@@ -232,247 +212,181 @@ def _lure_at(
     return None
 
 
-_HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+_MEDIUM, _HIGH, _CRITICAL = Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL
 _RUNNER = r"(?:sudo )?(?:/(?:usr/)?bin/(?:env )?)?(?:ba|z|da|k|fi)?sh\b"
 _AGENT_FILE = (
     r"(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY|IDENTITY|HEARTBEAT|copilot-instructions|\.cursorrules|\.windsurfrules|\.clinerules)"
     r"(?:\.local)?(?:\.md\b|\b)|\.claude/(?:settings|CLAUDE)|\.(?:cursor|codex|openclaw|clawdbot)/(?:mcp|rules|config|openclaw)|\.mcp\.json"
 )
 
-REMOTE_SHELL = (
-    rule(
-        "reverse_shell",
-        Severity.CRITICAL,
-        "opens a shell to another machine",
-        r"(?:-i ?[>&]{1,2}|exec \d{0,3} ?<>|\d?<&|0<>)[^\n]{0,60}/dev/(?:tcp|udp)/",
-        r"/dev/(?:tcp|udp)/[^\n]{0,80}(?:0>&1|<&\d|0<&)",
-        r"\b(?:nc|ncat|netcat)(?:\.traditional|\.exe)? [^\n|]{0,80}-[a-z]{0,4}[ec][a-z]{0,2} ?(?:/bin/|cmd|bash|sh\b|powershell)",
-        r"\bbash -i [>&0-9 ]{1,6}",
-        r"\bmkfifo [^\n]{1,120}\b(?:nc|ncat|telnet|openssl)\b",
-        r"\bsocat\b[^\n]{0,120}\bexec:",
-        r"\bdup2\([^\n)]{0,60}fileno\(\)",
-        r"pty\.spawn\( ?[\"']/bin/",
-        r"\b(?:ruby -rsocket|perl -MSocket|php -r [\"'][^\n]{0,20}fsockopen)",
-        r"New-Object [^\n]{0,40}Sockets\.TCPClient",
-        r"\brcat (?:connect|listen)",
-        r"\btelnet [^\n|]{1,80}\| ?/bin/(?:ba)?sh",
-    ),
+_COMMAND_RULES = rules(
+    {
+        # remote shells
+        ("reverse_shell", _CRITICAL, "opens a shell to another machine"): r"""
+            (?:-i ?[>&]{1,2}|exec \d{0,3} ?<>|\d?<&|0<>)[^\n]{0,60}/dev/(?:tcp|udp)/
+            /dev/(?:tcp|udp)/[^\n]{0,80}(?:0>&1|<&\d|0<&)
+            \b(?:nc|ncat|netcat)(?:\.traditional|\.exe)? [^\n|]{0,80}-[a-z]{0,4}[ec][a-z]{0,2} ?(?:/bin/|cmd|bash|sh\b|powershell)
+            \bbash -i [>&0-9 ]{1,6}
+            \bmkfifo [^\n]{1,120}\b(?:nc|ncat|telnet|openssl)\b
+            \bsocat\b[^\n]{0,120}\bexec:
+            \bdup2\([^\n)]{0,60}fileno\(\)
+            pty\.spawn\( ?[\"']/bin/
+            \b(?:ruby -rsocket|perl -MSocket|php -r [\"'][^\n]{0,20}fsockopen)
+            New-Object [^\n]{0,40}Sockets\.TCPClient
+            \brcat (?:connect|listen)
+            \btelnet [^\n|]{1,80}\| ?/bin/(?:ba)?sh
+        """,
+        # hidden programs
+        ("decode_and_run", _CRITICAL, "decodes hidden text and runs it at once"): r"""
+            \b(?:base64|b64decode|base32|gbase64)[^\n|]{0,200}(?:-d|-D|--decode)\b[^\n]{0,120}\| ?(?:{shell}|python|node|perl|source|eval|xargs)
+            \b(?:openssl (?:enc|base64|aes)[^\n|]{0,120} -d|xxd -r|uudecode|gunzip -c|zcat|rev|tr [\"']?[A-Za-z]-[^\n|]{0,30})\b[^\n|]{0,120}\| ?{shell}
+            \b(?:eval|bash -c|sh -c|source|exec)\b ?[\"'(<]{0,3}[$`][^\n]{0,200}\b(?:base64 (?:-d|-D|--decode)|xxd -r|openssl enc -d|rev\b)
+            (?:ba|z)?sh ?<<< ?[\"'(]{0,3}\$\([^\n]{0,200}(?:base64|xxd)
+            \bpowershell(?:\.exe)?[^\n]{0,80} -(?:e|en|enc|enco|encodedcommand)[ ]+[A-Za-z0-9+/=]{16,}
+            \b(?:iex|invoke-expression)\b[^\n]{0,120}FromBase64String
+            FromBase64String[^\n]{0,200}\| ?(?:iex|invoke-expression)
+            \bcertutil(?:\.exe)? [^\n]{0,60}-decode
+        """,
+        ("self_extracting", _HIGH, "unpacks a program from its own text and runs it"): r"""
+            (?:tail|sed|awk|dd)\b[^\n]{1,80}[\"']?\$(?:0|\{?BASH_SOURCE)[^\n]{0,80}\|[^\n]{0,80}(?:\bsh\b|bash|tar|base64|gunzip|python)
+        """,
+        # files and data sent away
+        ("swept_and_sent", _CRITICAL, "gathers files from the whole machine and sends them away"): r"""
+            \b(?:tar|zip) [^\n|]{0,160}\| ?(?:base64[^\n|]{0,20}\| ?)?(?:curl|nc|ncat|ssh)\b
+            \bfind (?:/|~|\$HOME|\$\{HOME\})[^\n]{0,300}(?:-exec|\| ?xargs|\| ?while)[^\n]{0,120}(?:curl|nc|ncat|scp)\b
+        """,
+        ("machine_told", _HIGH, "sends what machine and user this is, or what it holds, to another host"): r"""
+            \b(?:curl|wget)\b[^\n]{0,300}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|env\b|printenv|ifconfig|ip addr|cat (?:~|/etc|/root|\$HOME|\.env))
+            \b(?:dig|nslookup|host|ping)\b[^\n]{0,80}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|cat |env\b|printenv|echo |head |base64|xxd)
+            \b(?:whoami|hostname|uname -a|ifconfig|id)\b[^\n]{0,80}\| ?(?:curl|nc|ncat|wget)\b
+        """,
+        # persistence
+        ("persistence", _HIGH, "makes something start again by itself, outside this task"): r"""
+            \([^\n]{0,40}crontab -l[^\n]{0,200}\| ?crontab\b
+            \becho [^\n]{3,300}\| ?crontab\b
+            >{1,2} ?/etc/(?:cron|init\.d|rc\.local|profile\.d|systemd)
+            >{1,2} ?[\"']?(?:~|\$\{?HOME\}?|/root|/home/\w{1,32})/\.ssh/authorized_keys
+            \btee (?:-a )?[^\n]{0,30}/(?:\.ssh/authorized_keys|etc/(?:cron|sudoers))
+            \bschtasks(?:\.exe)? /create
+            \breg(?:\.exe)? add [^\n]{0,80}\\Run\b
+            CurrentVersion\\\\?Run\b
+            \bNew-ScheduledTask\w{0,12}\b[^\n]{0,120}powershell
+            (?:curl|wget|base64|nohup|python3?) [^\n]{0,200}>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)\b
+            NOPASSWD: ?ALL[^\n]{0,80}(?:>>|tee|sudoers)
+        """,
+        ("login_script", _MEDIUM, "adds to a script that every shell runs"): r"""
+            (?:alias [^\n]{1,80}|eval [^\n]{1,120}|trap [^\n]{1,80}|PROMPT_COMMAND[^\n]{1,80}|function [^\n]{1,80}|&[\"'])>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile)\b
+            unless: (?:brew shellenv|direnv hook|starship init|zoxide init|pyenv init|fnm env|mise activate|rbenv init|nodenv init)
+        """,
+        ("start_item", _MEDIUM, "registers a service or start item"): r"""
+            Library/Launch(?:Agents|Daemons)/
+            \blaunchctl (?:load|bootstrap)\b
+            \bsystemctl (?:--user )?enable\b
+            \.config/(?:autostart|systemd/user)/
+            Start Menu\\\\?Programs\\\\?Startup
+        """,
+        ("git_hook", _MEDIUM, "writes a git hook"): r"""
+            (?:>{1,2}|tee|cp|ln -s\S{0,3}|install|open\(|write\w{0,10}\() ?[^\n]{0,60}\.git/hooks/(?:pre|post|commit|prepare)-?\w{0,14}
+        """,
+        # control of the agent
+        ("agent_permissions", _MEDIUM, "switches off the questions an agent asks before it acts"): r"""
+            --dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all)
+            \bbypassPermissions\b
+            [\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)
+            [\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,120}[\"'](?:\*|Bash\(\*(?::\*)?\)|Bash)[\"']
+            enableAllProjectMcpServers[\"']?\s{0,3}[:=]\s{0,3}true
+            \b(?:exec\.ask|exec\.security|tools\.exec\.\w{1,12})[\"']?[ :=]{1,3}[\"']?(?:off|full)
+        """,
+        ("agent_files", _HIGH, "writes into the files that steer an agent"): r"""
+            (?:>>|\btee -a\b) ?[^\n]{0,40}(?:~|\$\{?HOME\}?|\.\.)/[^\n]{0,40}(?:{agent_file})
+            (?:echo|printf|cat) [^\n]{0,300}>> ?[^\n]{0,60}(?:{agent_file})
+        """,
+        ("agent_hook", _MEDIUM, "sets a hook that an agent runs by itself"): r"""
+            [\"'](?:PreToolUse|PostToolUse|SessionStart|UserPromptSubmit|Stop)[\"']\s{0,3}:\s{0,3}\[[^\]]{0,300}[\"']command[\"']\s{0,3}:\s{0,3}[\"'][^\"'\n]{0,200}(?:curl|wget|base64|nc |/dev/tcp|python3? -c|node -e)
+        """,
+        # destruction and weakened protection
+        ("destruction", _CRITICAL, "destroys data that is not its own"): r"""
+            \brm (?:-\w{1,5} ){0,3}-\w{0,4}[rR]\w{0,4} (?:-\w{1,5} |--no-preserve-root ){0,2}[\"']?(?:/|/\*|~/?|~/\*|\$\{?HOME\}?/?|\$\{?HOME\}?/\*|/(?:etc|usr|var|home|boot|lib|bin|Users|System|Library)/?\*?)[\"']?(?=[ \t;&|\n\"')`]|$)
+            --no-preserve-root
+            \bmkfs(?:\.\w{2,8})? (?:-\w{1,4} ){0,3}/dev/
+            \bdd [^\n]{0,80}\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk)
+            >{1,2} ?/dev/(?:sd[a-z]|nvme|disk\d)
+            :\(\) ?\{ ?:\|: ?& ?\} ?;
+            \bvssadmin(?:\.exe)? delete shadows
+            \b(?:del|rd|rmdir) (?:/[a-z] ){1,4}[\"']?[cC]:\\(?:\*|\"|Windows|Users|\s)
+            \bformat(?:\.com)? [a-zA-Z]: ?/
+            \bwipefs -a
+            \bdiskutil (?:eraseDisk|secureErase)
+            \bshutil\.rmtree\( ?(?:[\"']/[\"']|[\"']~[\"']|os\.path\.expanduser\( ?[\"']~/?[\"'] ?\)|(?:pathlib\.)?Path\.home\(\)) ?[,)]
+            \bfind (?:/|~|\$HOME)(?: [^\n]{0,80})? -delete\b
+        """,
+        (
+            "wide_destruction",
+            _HIGH,
+            "destroys what cannot be brought back: history, databases, stores in the cloud",
+        ): r"""
+            \breflog expire [^\n]{0,40}--expire(?:-unreachable)?=now
+            \bgit push [^\n]{0,60}--delete \$\(
+            \bgit push [^\n]{0,20}--(?:force|mirror) [^\n]{0,40}\w:(?:refs/heads/)?(?:main|master)\b
+            \baws s3 rb [^\n]{0,120}--force
+            \bdelete-db-(?:instance|cluster)\b[^\n]{0,160}--skip-final-snapshot
+            \bcloudtrail (?:delete-trail|stop-logging)\b
+            \bkubectl delete (?:ns|namespaces?|all|pvc?)\b[^\n]{0,40}--all\b
+            \bgcloud projects delete\b[^\n]{0,80}--quiet
+            \baz group delete\b[^\n]{0,80}(?:--yes|-y)\b
+        """,
+        ("dropped_database", _HIGH, "drops a whole database or schema"): r"""
+            \bDROP (?:SCHEMA|DATABASE) (?!IF EXISTS test)\w
+            \bdropDatabase\(\)
+            \bFLUSHALL\b
+            languages: python javascript shell powershell code text
+        """,
+        ("miner", _HIGH, "mines cryptocurrency"): r"""
+            \bxmrig\b
+            \bstratum\+(?:tcp|ssl)://
+            \b(?:minerd|cpuminer|ethminer|nbminer|t-rex|lolminer|phoenixminer|cgminer)\b(?= |\.|$)
+            --donate-level\b
+            \b(?:moneroocean|supportxmr|nanopool|minexmr|hashvault|f2pool|2miners)\.\w{2,6}\b
+            \bcoinhive\b
+        """,
+        ("weakened_protection", _HIGH, "switches off a protection of the machine"): r"""
+            \b(?:ufw disable|setenforce 0|iptables -F\b|csrutil disable|spctl --(?:master|global)-disable|systemctl (?:stop|disable) (?:--now )?(?:auditd|firewalld|apparmor|falcon|crowdstrike))
+            Set-MpPreference [^\n]{0,60}-Disable\w{1,40} \$?true
+            Add-MpPreference -Exclusion
+            \bnetsh (?:advfirewall|firewall) set [^\n]{0,40}(?:off|disable)
+            \bSet-ExecutionPolicy (?:-Scope \w+ )?(?:Unrestricted|Bypass)\b[^\n]{0,60}-Force
+            \b(?:history -c|unset HISTFILE|HISTFILE=/dev/null|HISTSIZE=0)\b
+            \b(?:rm|shred|truncate) [^\n]{0,30}(?:\.bash_history|\.zsh_history|/var/log/(?:auth|syslog|secure|\*|wtmp))
+            >{1,2} ?/var/log/(?:auth|syslog|secure|wtmp)
+            \bwevtutil cl\b
+            \bkillall [^\n]{0,20}(?:XProtect|MRT|falcon)
+        """,
+        ("quarantine_removed", _HIGH, "removes the mark by which the system warns about downloaded programs"): r"""
+            \bxattr (?:-\w{1,4} ){0,2}(?:-c\b|-d ?com\.apple\.quarantine|-\w{0,3}c\w{0,2} )
+            com\.apple\.quarantine
+            \bUnblock-File\b
+        """,
+        ("privileges", _HIGH, "takes more rights than its task needs"): r"""
+            \becho [^\n|]{1,60}\| ?sudo -S\b
+            \bchmod (?:-R )?(?:[ugo]*\+\w{0,2}s\w{0,2}|[24567][0-7]{3}) [^\n]{0,40}(?:/bin/|/tmp/|bash|sh\b)
+            \bdocker run [^\n]{0,160}-v ?/:/\w
+            \bdocker run [^\n]{0,120}--privileged[^\n]{0,120}-v ?/(?:etc|root|var/run/docker)
+            \bnsenter [^\n]{0,40}-t ?1\b
+            \bchmod -R 777 /(?:\s|$|etc|usr|var|home)
+            \bchroot /(?:host|mnt)\b
+        """,
+        ("osascript_prompt", _HIGH, "asks the user for a password in its own window"): r"""
+            osascript[^\n]{0,200}display dialog[^\n]{0,200}(?:password|hidden answer)
+            display dialog[^\n]{0,200}with hidden answer
+            \bdscl (?:/Local/Default|\.) -authonly
+        """,
+        ("known_test_malware", _CRITICAL, "contains the test signature of virus scanners"): r"""
+            EICAR-STANDARD-ANTIVIRUS-TEST-FILE
+        """,
+    },
+    shell=_RUNNER,
+    agent_file=_AGENT_FILE,
 )
-
-DECODE_AND_RUN = (
-    rule(
-        "decode_and_run",
-        Severity.CRITICAL,
-        "decodes hidden text and runs it at once",
-        rf"\b(?:base64|b64decode|base32|gbase64)[^\n|]{{0,200}}(?:-d|-D|--decode)\b[^\n]{{0,120}}\| ?(?:{_RUNNER}|python|node|perl|source|eval|xargs)",
-        rf"\b(?:openssl (?:enc|base64|aes)[^\n|]{{0,120}} -d|xxd -r|uudecode|gunzip -c|zcat|rev|tr [\"']?[A-Za-z]-[^\n|]{{0,30}})\b[^\n|]{{0,120}}\| ?{_RUNNER}",
-        r"\b(?:eval|bash -c|sh -c|source|exec)\b ?[\"'(<]{0,3}[$`][^\n]{0,200}\b(?:base64 (?:-d|-D|--decode)|xxd -r|openssl enc -d|rev\b)",
-        r"(?:ba|z)?sh ?<<< ?[\"'(]{0,3}\$\([^\n]{0,200}(?:base64|xxd)",
-        r"\bpowershell(?:\.exe)?[^\n]{0,80} -(?:e|en|enc|enco|encodedcommand)[ ]+[A-Za-z0-9+/=]{16,}",
-        r"\b(?:iex|invoke-expression)\b[^\n]{0,120}FromBase64String",
-        r"FromBase64String[^\n]{0,200}\| ?(?:iex|invoke-expression)",
-        r"\bcertutil(?:\.exe)? [^\n]{0,60}-decode",
-    ),
-    rule(
-        "self_extracting",
-        _HIGH,
-        "unpacks a program from its own text and runs it",
-        r"(?:tail|sed|awk|dd)\b[^\n]{1,80}[\"']?\$(?:0|\{?BASH_SOURCE)[^\n]{0,80}\|[^\n]{0,80}(?:\bsh\b|bash|tar|base64|gunzip|python)",
-    ),
-)
-
-EXFILTRATION = (
-    rule(
-        "swept_and_sent",
-        Severity.CRITICAL,
-        "gathers files from the whole machine and sends them away",
-        r"\b(?:tar|zip) [^\n|]{0,160}\| ?(?:base64[^\n|]{0,20}\| ?)?(?:curl|nc|ncat|ssh)\b",
-        r"\bfind (?:/|~|\$HOME|\$\{HOME\})[^\n]{0,300}(?:-exec|\| ?xargs|\| ?while)[^\n]{0,120}(?:curl|nc|ncat|scp)\b",
-    ),
-    rule(
-        "machine_told",
-        _HIGH,
-        "sends what machine and user this is, or what it holds, to another host",
-        r"\b(?:curl|wget)\b[^\n]{0,300}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|env\b|printenv|ifconfig|ip addr|cat (?:~|/etc|/root|\$HOME|\.env))",
-        r"\b(?:dig|nslookup|host|ping)\b[^\n]{0,80}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|cat |env\b|printenv|echo |head |base64|xxd)",
-        r"\b(?:whoami|hostname|uname -a|ifconfig|id)\b[^\n]{0,80}\| ?(?:curl|nc|ncat|wget)\b",
-    ),
-)
-
-PERSISTENCE = (
-    rule(
-        "persistence",
-        _HIGH,
-        "makes something start again by itself, outside this task",
-        r"\([^\n]{0,40}crontab -l[^\n]{0,200}\| ?crontab\b",
-        r"\becho [^\n]{3,300}\| ?crontab\b",
-        r">{1,2} ?/etc/(?:cron|init\.d|rc\.local|profile\.d|systemd)",
-        r">{1,2} ?[\"']?(?:~|\$\{?HOME\}?|/root|/home/\w{1,32})/\.ssh/authorized_keys",
-        r"\btee (?:-a )?[^\n]{0,30}/(?:\.ssh/authorized_keys|etc/(?:cron|sudoers))",
-        r"\bschtasks(?:\.exe)? /create",
-        r"\breg(?:\.exe)? add [^\n]{0,80}\\Run\b",
-        r"CurrentVersion\\\\?Run\b",
-        r"\bNew-ScheduledTask\w{0,12}\b[^\n]{0,120}powershell",
-        r"(?:curl|wget|base64|nohup|python3?) [^\n]{0,200}>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)\b",
-        r"NOPASSWD: ?ALL[^\n]{0,80}(?:>>|tee|sudoers)",
-    ),
-    rule(
-        "login_script",
-        _MEDIUM,
-        "adds to a script that every shell runs",
-        r"(?:alias [^\n]{1,80}|eval [^\n]{1,120}|trap [^\n]{1,80}|PROMPT_COMMAND[^\n]{1,80}|function [^\n]{1,80}|&[\"'])>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile)\b",
-        unless=r"(?:brew shellenv|direnv hook|starship init|zoxide init|pyenv init|fnm env|mise activate|rbenv init|nodenv init)",
-    ),
-    rule(
-        "start_item",
-        _MEDIUM,
-        "registers a service or start item",
-        r"Library/Launch(?:Agents|Daemons)/",
-        r"\blaunchctl (?:load|bootstrap)\b",
-        r"\bsystemctl (?:--user )?enable\b",
-        r"\.config/(?:autostart|systemd/user)/",
-        r"Start Menu\\\\?Programs\\\\?Startup",
-    ),
-    rule(
-        "git_hook",
-        _MEDIUM,
-        "writes a git hook",
-        r"(?:>{1,2}|tee|cp|ln -s\S{0,3}|install|open\(|write\w{0,10}\() ?[^\n]{0,60}\.git/hooks/(?:pre|post|commit|prepare)-?\w{0,14}",
-    ),
-)
-
-CONTROL = (
-    rule(
-        "agent_permissions",
-        _MEDIUM,
-        "switches off the questions an agent asks before it acts",
-        r"--dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all)",
-        r"\bbypassPermissions\b",
-        r"[\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)",
-        r"[\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,120}[\"'](?:\*|Bash\(\*(?::\*)?\)|Bash)[\"']",
-        r"enableAllProjectMcpServers[\"']?\s{0,3}[:=]\s{0,3}true",
-        r"\b(?:exec\.ask|exec\.security|tools\.exec\.\w{1,12})[\"']?[ :=]{1,3}[\"']?(?:off|full)",
-    ),
-    rule(
-        "agent_files",
-        _HIGH,
-        "writes into the files that steer an agent",
-        rf"(?:>>|\btee -a\b) ?[^\n]{{0,40}}(?:~|\$\{{?HOME\}}?|\.\.)/[^\n]{{0,40}}(?:{_AGENT_FILE})",
-        rf"(?:echo|printf|cat) [^\n]{{0,300}}>> ?[^\n]{{0,60}}(?:{_AGENT_FILE})",
-    ),
-    rule(
-        "agent_hook",
-        _MEDIUM,
-        "sets a hook that an agent runs by itself",
-        r"[\"'](?:PreToolUse|PostToolUse|SessionStart|UserPromptSubmit|Stop)[\"']\s{0,3}:\s{0,3}\[[^\]]{0,300}[\"']command[\"']\s{0,3}:\s{0,3}[\"'][^\"'\n]{0,200}(?:curl|wget|base64|nc |/dev/tcp|python3? -c|node -e)",
-    ),
-)
-
-HARM = (
-    rule(
-        "destruction",
-        Severity.CRITICAL,
-        "destroys data that is not its own",
-        r"\brm (?:-\w{1,5} ){0,3}-\w{0,4}[rR]\w{0,4} (?:-\w{1,5} |--no-preserve-root ){0,2}[\"']?(?:/|/\*|~/?|~/\*|\$\{?HOME\}?/?|\$\{?HOME\}?/\*|/(?:etc|usr|var|home|boot|lib|bin|Users|System|Library)/?\*?)[\"']?(?=[ \t;&|\n\"')`]|$)",
-        r"--no-preserve-root",
-        r"\bmkfs(?:\.\w{2,8})? (?:-\w{1,4} ){0,3}/dev/",
-        r"\bdd [^\n]{0,80}\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk)",
-        r">{1,2} ?/dev/(?:sd[a-z]|nvme|disk\d)",
-        r":\(\) ?\{ ?:\|: ?& ?\} ?;",
-        r"\bvssadmin(?:\.exe)? delete shadows",
-        r"\b(?:del|rd|rmdir) (?:/[a-z] ){1,4}[\"']?[cC]:\\(?:\*|\"|Windows|Users|\s)",
-        r"\bformat(?:\.com)? [a-zA-Z]: ?/",
-        r"\bwipefs -a",
-        r"\bdiskutil (?:eraseDisk|secureErase)",
-        r"\bshutil\.rmtree\( ?(?:[\"']/[\"']|[\"']~[\"']|os\.path\.expanduser\( ?[\"']~/?[\"'] ?\)|(?:pathlib\.)?Path\.home\(\)) ?[,)]",
-        r"\bfind (?:/|~|\$HOME)(?: [^\n]{0,80})? -delete\b",
-    ),
-    rule(
-        "wide_destruction",
-        _HIGH,
-        "destroys what cannot be brought back: history, databases, stores in the cloud",
-        r"\breflog expire [^\n]{0,40}--expire(?:-unreachable)?=now",
-        r"\bgit push [^\n]{0,60}--delete \$\(",
-        r"\bgit push [^\n]{0,20}--(?:force|mirror) [^\n]{0,40}\w:(?:refs/heads/)?(?:main|master)\b",
-        r"\baws s3 rb [^\n]{0,120}--force",
-        r"\bdelete-db-(?:instance|cluster)\b[^\n]{0,160}--skip-final-snapshot",
-        r"\bcloudtrail (?:delete-trail|stop-logging)\b",
-        r"\bkubectl delete (?:ns|namespaces?|all|pvc?)\b[^\n]{0,40}--all\b",
-        r"\bgcloud projects delete\b[^\n]{0,80}--quiet",
-        r"\baz group delete\b[^\n]{0,80}(?:--yes|-y)\b",
-    ),
-    rule(
-        "dropped_database",
-        _HIGH,
-        "drops a whole database or schema",
-        r"\bDROP (?:SCHEMA|DATABASE) (?!IF EXISTS test)\w",
-        r"\bdropDatabase\(\)",
-        r"\bFLUSHALL\b",
-        languages="python javascript shell powershell code text",
-    ),
-    rule(
-        "miner",
-        _HIGH,
-        "mines cryptocurrency",
-        r"\bxmrig\b",
-        r"\bstratum\+(?:tcp|ssl)://",
-        r"\b(?:minerd|cpuminer|ethminer|nbminer|t-rex|lolminer|phoenixminer|cgminer)\b(?= |\.|$)",
-        r"--donate-level\b",
-        r"\b(?:moneroocean|supportxmr|nanopool|minexmr|hashvault|f2pool|2miners)\.\w{2,6}\b",
-        r"\bcoinhive\b",
-    ),
-    rule(
-        "weakened_protection",
-        _HIGH,
-        "switches off a protection of the machine",
-        r"\b(?:ufw disable|setenforce 0|iptables -F\b|csrutil disable|spctl --(?:master|global)-disable|systemctl (?:stop|disable) (?:--now )?(?:auditd|firewalld|apparmor|falcon|crowdstrike))",
-        r"Set-MpPreference [^\n]{0,60}-Disable\w{1,40} \$?true",
-        r"Add-MpPreference -Exclusion",
-        r"\bnetsh (?:advfirewall|firewall) set [^\n]{0,40}(?:off|disable)",
-        r"\bSet-ExecutionPolicy (?:-Scope \w+ )?(?:Unrestricted|Bypass)\b[^\n]{0,60}-Force",
-        r"\b(?:history -c|unset HISTFILE|HISTFILE=/dev/null|HISTSIZE=0)\b",
-        r"\b(?:rm|shred|truncate) [^\n]{0,30}(?:\.bash_history|\.zsh_history|/var/log/(?:auth|syslog|secure|\*|wtmp))",
-        r">{1,2} ?/var/log/(?:auth|syslog|secure|wtmp)",
-        r"\bwevtutil cl\b",
-        r"\bkillall [^\n]{0,20}(?:XProtect|MRT|falcon)",
-    ),
-    rule(
-        "quarantine_removed",
-        _HIGH,
-        "removes the mark by which the system warns about downloaded programs",
-        r"\bxattr (?:-\w{1,4} ){0,2}(?:-c\b|-d ?com\.apple\.quarantine|-\w{0,3}c\w{0,2} )",
-        r"com\.apple\.quarantine",
-        r"\bUnblock-File\b",
-    ),
-    rule(
-        "privileges",
-        _HIGH,
-        "takes more rights than its task needs",
-        r"\becho [^\n|]{1,60}\| ?sudo -S\b",
-        r"\bchmod (?:-R )?(?:[ugo]*\+\w{0,2}s\w{0,2}|[24567][0-7]{3}) [^\n]{0,40}(?:/bin/|/tmp/|bash|sh\b)",
-        r"\bdocker run [^\n]{0,160}-v ?/:/\w",
-        r"\bdocker run [^\n]{0,120}--privileged[^\n]{0,120}-v ?/(?:etc|root|var/run/docker)",
-        r"\bnsenter [^\n]{0,40}-t ?1\b",
-        r"\bchmod -R 777 /(?:\s|$|etc|usr|var|home)",
-        r"\bchroot /(?:host|mnt)\b",
-    ),
-    rule(
-        "osascript_prompt",
-        _HIGH,
-        "asks the user for a password in its own window",
-        r"osascript[^\n]{0,200}display dialog[^\n]{0,200}(?:password|hidden answer)",
-        r"display dialog[^\n]{0,200}with hidden answer",
-        r"\bdscl (?:/Local/Default|\.) -authonly",
-    ),
-    rule(
-        "known_test_malware",
-        Severity.CRITICAL,
-        "contains the test signature of virus scanners",
-        r"EICAR-STANDARD-ANTIVIRUS-TEST-FILE",
-    ),
-)
-
-COMMAND_RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *EXFILTRATION, *PERSISTENCE, *CONTROL, *HARM)
 
 
 class CommandsCheck:
@@ -490,6 +404,6 @@ class CommandsCheck:
 
 def dangerous_commands(texts: Sequence[TextSegment]) -> Iterator[Finding]:
     """Apply every rule on commands, downloads and lures to these segments of text."""
-    yield from apply(COMMAND_RULES, texts)
+    yield from apply(_COMMAND_RULES, texts)
     yield from downloads(texts)
     yield from lures(texts)

@@ -74,28 +74,29 @@ def broken_rules(rules: ProseRules, meaning: Meaning) -> Iterator[tuple[ProseRul
 def parse_rules(severity: Severity, table: dict[tuple[str, str], str]) -> ProseRules:
     """Parse a table of rules: (name, reason) → alternatives, one per line."""
     return tuple(
-        _parse_rule(name, severity, reason, line)
+        _parse_rule(name, severity, reason, [part.strip() for part in line.split(";") if part.strip()])
         for (name, reason), lines in table.items()
-        for line in filter(None, map(str.strip, lines.splitlines()))
+        for line in lines.strip().splitlines()
     )
 
 
-def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseRule:
-    parts = [part.strip() for part in line.split(";") if part.strip()]
+def _parse_rule(name: str, severity: Severity, reason: str, parts: list[str]) -> ProseRule:
+    def chains(texts: Iterable[str]) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        return tuple(
+            tuple(tuple(word.strip() for word in link.split("|")) for link in text.split(">")) for text in texts
+        )
+
     against = [part[1:] for part in parts if part.startswith("-")]
-    chains = tuple(_chain(part) for part in parts if ">" in part and not part.startswith("-"))
-    unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
-    cancelling = tuple(_chain(part) for part in against if ">" in part)
-    wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
-    return ProseRule(name, severity, reason, chains, wanted, unwanted, cancelling)
-
-
-def _chain(text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(_names(link) for link in text.split(">"))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split("|"))
+    required = [part for part in parts if not part.startswith("-")]
+    return ProseRule(
+        name,
+        severity,
+        reason,
+        chains=chains(part for part in required if ">" in part),
+        wanted=tuple(link for (link,) in chains(part for part in required if ">" not in part)),
+        unwanted=tuple(word for (link,) in chains(part for part in against if ">" not in part) for word in link),
+        cancelling=chains(part for part in against if ">" in part),
+    )
 
 
 def _follow(chain: tuple[tuple[str, ...], ...], meaning: Meaning) -> tuple[int, int] | None:
@@ -133,21 +134,7 @@ _NOT_ADDRESSED_PATH = re.compile(
     re.IGNORECASE,
 )
 _PROSE = frozenset({"markdown", "text"})
-_NOT_PROSE = (
-    ".csv",
-    ".tsv",
-    ".json",
-    ".jsonl",
-    ".lock",
-    ".log",
-    ".css",
-    ".sty",
-    ".tex",
-    ".bib",
-    ".sql",
-    ".xsd",
-    ".dockerfile",
-)
+_NOT_PROSE = tuple(".csv .tsv .json .jsonl .lock .log .css .sty .tex .bib .sql .xsd .dockerfile".split())
 _QUOTES = ('"', "“", "‘", '("', "(“")
 _CLOSING = tuple(f"{mark}{end}" for mark in '"”’' for end in ("", ".", ",", ")", "!", ":", ";"))
 
@@ -175,44 +162,37 @@ def severity_reduction(segment: TextSegment, content: SkillContent) -> int:
 
 
 def is_shown(sentence: Sentence) -> bool:
-    """Whether a sentence is only an example: a quotation, or a comment in a code block."""
-    return sentence.kind == "comment" or is_quoted(sentence.text)
+    """Whether a sentence is only an example: a comment in a code block, or a quotation.
+
+    A quotation is one as a whole, or the first sentence of several in one quotation.
+    """
+    text = sentence.text
+    is_quoted = text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
+    return sentence.kind == "comment" or is_quoted
 
 
-def is_quoted(text: str) -> bool:
-    """Whether a sentence is a quotation as a whole, or the first of several in one quotation."""
-    return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
-
-
-def prose_segments(content: SkillContent) -> Iterator[tuple[TextSegment, int]]:
-    """Yield the segments of a content that are read as prose, each with its severity reduction."""
+def prose_segments(content: SkillContent) -> tuple[list[tuple[TextSegment, int]], list[TextSegment]]:
+    """Return the segments that are read as prose, each with its severity reduction, and those that are not read completely."""
     characters_left = FILES_MAX
+    read: list[tuple[TextSegment, int]] = []
+    too_long: list[TextSegment] = []
     for segment in text_segments(content):
         if segment.start or segment.encoding:  # a code block is read as part of its text
             continue
         if segment.path:
             characters_left -= min(len(segment.text), PROSE_MAX)
-            if characters_left < 0:
-                continue
-        yield segment, severity_reduction(segment, content)
+        fits = not segment.path or characters_left >= 0
+        if fits:
+            read.append((segment, severity_reduction(segment, content)))
+        if not fits or len(segment.text) > PROSE_MAX:
+            too_long.append(segment)
+    return read, too_long
 
 
 @lru_cache(maxsize=64)
 def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
     """Return the sentences of a text, cached for the next check."""
     return tuple(sentences(text[:PROSE_MAX], code=code))
-
-
-def unread_segments(content: SkillContent) -> Iterable[TextSegment]:
-    """Yield the segments that are too long to be read completely."""
-    characters_left = FILES_MAX
-    for segment in text_segments(content):
-        if segment.start or segment.encoding:
-            continue
-        if segment.path:
-            characters_left -= min(len(segment.text), PROSE_MAX)
-        if len(segment.text) > PROSE_MAX or (segment.path and characters_left < 0):
-            yield segment
 
 
 _RULES_AGAINST_USERS = parse_rules(
@@ -322,9 +302,10 @@ class ProseCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that order an agent to act against its user, and texts that were too long to read whole."""
-        for segment, reduction in prose_segments(content):
+        read, too_long = prose_segments(content)
+        for segment, reduction in read:
             yield from _segment_findings(segment, reduction if segment.path else INSTRUCTION)
-        for segment in unread_segments(content):
+        for segment in too_long:
             reason = f"only the first {PROSE_MAX} characters were read as prose"
             yield segment.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
@@ -338,28 +319,15 @@ def _segment_findings(segment: TextSegment, reduction: int) -> Iterator[Finding]
             yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":
             continue
-        found = _broken_by_sentence(sentence.text)
+        found = [rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(sentence.text))]
+        if any(rule.id == "remote_instructions" for rule in found) and is_well_known(sentence.text):
+            found = [rule for rule in found if rule.id != "remote_instructions"]
         if request:
-            found = {name: rule for name, rule in found.items() if name in _TO_AN_AGENT}
+            found = [rule for rule in found if rule.id in _TO_AN_AGENT]
         from_position = max(reduction, int(is_shown(sentence)))
-        for rule in found.values():
-            total_reduction = (
-                from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
-            )
-            yield segment.finding(rule.id, reduced(rule.severity, total_reduction), reason=rule.reason, span=span)
-
-
-def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
-    """Return the rules that a sentence breaks, by name."""
-    found = {rule.id: rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(text))}
-    if "remote_instructions" in found and is_well_known(text):
-        del found["remote_instructions"]
-    return found
-
-
-def is_standing_order(sentence: str) -> bool:
-    """Whether a sentence gives an order for every task."""
-    return _STANDING_ORDER.search(sentence) is not None
+        for rule in found:
+            levels = from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
+            yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
 
 
 _CONTEXTUAL_RULES = parse_rules(
@@ -515,8 +483,9 @@ class ContextualCheck:
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a reviewer must read one by one."""
         topic = _stems(f"{content.name} {content.description}")
-        line_counts = _line_counts(content)
-        for segment, reduction in prose_segments(content):
+        # In how many lines of the body each word occurs.
+        line_counts = Counter(stem for line in content.body[:PROSE_MAX].split("\n") for stem in _stems(line))
+        for segment, reduction in prose_segments(content)[0]:
             if reduction < NOT_ADDRESSED:
                 yield from _off_topic_findings(segment, reduction, topic=topic, line_counts=line_counts)
 
@@ -549,15 +518,16 @@ def _off_topic_findings(
             # The author writes the name, the description and the body, so the topic excuses nothing grave.
             if not severity.at_least(Severity.HIGH):
                 if rule.id == "alien_host":
-                    if _host_is_on_topic(meaning, topic) or is_well_known(sentence.text):
+                    hosts = (meaning.text[start:end] for start, end in meaning.spans("literal"))
+                    if any(_stems(host) & topic for host in hosts) or is_well_known(sentence.text):
                         continue
                 elif _is_on_topic(
-                    meaning.text[slice(*span)], topic, line_counts=line_counts if segment.field == "body" else None
+                    meaning.text[slice(*span)], topic, line_counts if segment.field == "body" else Counter()
                 ):
                     continue
             is_risky = True
             yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
-        if is_standing_order(sentence.text):
+        if _STANDING_ORDER.search(sentence.text):
             severity = Severity.MEDIUM if is_risky and not is_weak else Severity.LOW
             reason = "applies to every task" + (", and has consequences" if is_risky else "")
             yield segment.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
@@ -576,23 +546,11 @@ _TOPIC_LINES = 5
 """A word in so many lines belongs to the topic. Set by hand, like the share above."""
 
 
-def _is_on_topic(text: str, topic: frozenset[str], *, line_counts: Counter[str] | None = None) -> bool:
+def _is_on_topic(text: str, topic: frozenset[str], line_counts: Counter[str]) -> bool:
     """Whether most words of a sentence belong to the skill's topic: its name, its description, and what it often repeats."""
     words = _stems(text)
-    on_topic = words & topic
-    if line_counts is not None:
-        on_topic |= {word for word in words if line_counts[word] >= _TOPIC_LINES}
+    on_topic = {word for word in words if word in topic or line_counts[word] >= _TOPIC_LINES}
     return len(words) > 1 and len(on_topic) >= _ON_TOPIC_SHARE * len(words)
-
-
-def _line_counts(content: SkillContent) -> Counter[str]:
-    """Count in how many lines of the body each word occurs."""
-    return Counter(stem for line in content.body[:PROSE_MAX].split("\n") for stem in _stems(line))
-
-
-def _host_is_on_topic(meaning: Meaning, topic: frozenset[str]) -> bool:
-    """Whether a host or path in the sentence has a name from the skill's topic."""
-    return any(_stems(meaning.text[start:end]) & topic for start, end in meaning.spans("literal"))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
@@ -20,6 +21,8 @@ from tacit.text.redaction import may_hold_secret, redact
 
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks without a visible form."""
+_SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Variation selectors: a run of them can spell a hidden text."""
 _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
@@ -71,11 +74,8 @@ def hidden_characters(text: str) -> set[str]:
 
 
 def _hides(character: str) -> bool:
-    return (
-        unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-        or character in _BLANKS
-        or _is_selector(character)
-    )
+    kind = unicodedata.category(character)
+    return kind in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") or character in _BLANKS or bool(_SELECTOR.match(character))
 
 
 def _belongs(text: str, at: int) -> bool:
@@ -91,11 +91,6 @@ def _belongs(text: str, at: int) -> bool:
     if character == "\u200d":
         return kind in ("So", "Sk") or before == "\ufe0f"
     return character in "\ufe0e\ufe0f" and kind in ("So", "Sk", "Sm", "Po", "Nd")
-
-
-def _is_selector(character: str) -> bool:
-    """Variation selectors: a run of them can spell a hidden text."""
-    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -135,7 +130,7 @@ def mixed_words(text: str) -> list[re.Match[str]]:
 _FLAG = "\U0001f3f4"
 _TAGS = re.compile("[\U000e0001-\U000e007f]+")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_SELECTORS = re.compile(f"{_SELECTOR.pattern}{{3,}}")
 _BROKEN_WORD = re.compile("(?<=[A-Za-z0-9])[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+(?=[A-Za-z0-9])")
 _RUN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{4,}")
 _ESCAPE = re.compile("\x1b[\\[\\]P]")
@@ -160,33 +155,27 @@ class UnicodeCheck:
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield characters that a person does not see, or reads as others, while a model reads them."""
         for segment in text_segments(content):
-            if not segment.is_block:
-                yield from _hidden(segment)
-                yield from _mixed(segment)
+            if segment.is_block:
+                continue
+            yield from _hidden(segment)
+            for match in mixed_words(segment.text)[:_MIXED_WORDS_MAX]:
+                reason = "mixes letters of two alphabets in one word, so that it looks like another word"
+                yield segment.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
 
 
 def _hidden(segment: TextSegment) -> Iterator[Finding]:
     hidden = hidden_characters(segment.text.removeprefix("\ufeff"))
     if not hidden:
         return
-    is_reported = False
+    text, is_reported = segment.text, False
     for pattern, severity, reason in _HIDDEN_CHARACTER_RULES:
-        match = next(
-            (m for m in pattern.finditer(segment.text) if segment.text[m.start() - 1 : m.start()] != _FLAG), None
-        )
-        if match is not None:
+        for match in islice((m for m in pattern.finditer(text) if text[m.start() - 1 : m.start()] != _FLAG), 1):
             is_reported = True
             yield segment.finding("hidden_characters", severity, reason=reason, span=match.span())
     if not is_reported:
-        at = next(i for i, c in enumerate(segment.text) if unicodedata.name(c, f"U+{ord(c):04X}") in hidden)
+        at = next(i for i, c in enumerate(text) if unicodedata.name(c, f"U+{ord(c):04X}") in hidden)
         reason = f"contains characters that people do not see: {', '.join(sorted(hidden)[:3])}"
         yield segment.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
-
-
-def _mixed(segment: TextSegment) -> Iterator[Finding]:
-    for match in mixed_words(segment.text)[:_MIXED_WORDS_MAX]:
-        reason = "mixes letters of two alphabets in one word, so that it looks like another word"
-        yield segment.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
 
 
 _KINDS_MAX = 3

@@ -104,7 +104,7 @@ def host_kind(host: str, path: str = "") -> HostKind:
     bare = name.partition(":")[0] if not name.startswith("[") else name.strip("[]")
     if _LOCAL.match(name):
         return HostKind.LOCAL
-    if _is_number(bare):
+    if _is_ip_address(bare):
         return HostKind.IP_ADDRESS
     if _MESSENGERS.match(f"{bare}{path}"):
         return HostKind.MESSENGER
@@ -136,13 +136,11 @@ def _parent_domains(host: str) -> list[str]:
     return [".".join(labels[at:]) for at in range(max(0, len(labels) - 4), len(labels) - 1)]
 
 
-def _is_number(host: str) -> bool:
-    if host.isdigit() and len(host) > 7:
-        return True  # an IP address written as one number
+def _is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return host.isdigit() and len(host) > 7  # an IP address written as one number
     return True
 
 
@@ -156,8 +154,7 @@ SECRET_PLACES = re.compile(
     r"\bwallet\.dat\b|\.config/solana/id\.json|\.(?:bitcoin|ethereum|electrum|monero)[/\\]|(?:Exodus|Electrum|Atomic|Ledger Live|Phantom|MetaMask)[/\\ ]{0,3}(?:wallet|exodus|Local Storage|extension|vault)|nkbihfbeogaeaoehlefnkodbefgpgknn|"
     r"/etc/shadow\b|\.(?:bash|zsh|python|node_repl)_history\b|\.config/gh/hosts\.yml|\.claude[/\\]{1,2}\.credentials|\.(?:openclaw|clawdbot|moltbot)[/\\]{1,2}[\w./-]{0,40}(?:\.env|openclaw\.json|credentials|auth)|\.codex/auth\.json|"
     r"/etc/passwd\b|\.claude/(?:projects|history|todos)|(?:~|HOME\}?)/\.(?:openclaw|clawdbot)/(?:memory|workspace|agents)|"
-    r"169\.254\.169\.254|metadata\.google\.internal|/var/run/secrets/kubernetes|/proc/(?:self|\d+|\*)/environ",
-    flags=0,
+    r"169\.254\.169\.254|metadata\.google\.internal|/var/run/secrets/kubernetes|/proc/(?:self|\d+|\*)/environ"
 )
 """Files and stores with keys, logins, wallets and histories."""
 
@@ -165,27 +162,24 @@ WHOLE_ENVIRONMENT = re.compile(
     r"dict\( ?os\.environ ?\)|os\.environ\.items\(\)|(?:dumps|str|repr|urlencode)\([^\n)]{0,30}os\.environ\b(?! ?\[|\.get)|\{\*\*os\.environ\b|"
     r"JSON\.stringify\( ?(?:\{ ?\.\.\. ?)?process\.env ?[,})]|Object\.(?:entries|keys|assign|fromEntries)\([^\n)]{0,20}process\.env\b(?!\.)|"
     r"(?:^|[;&|`(\n] ?)(?:printenv|env|set)(?: -0)? ?(?:\||>{1,2}|\))|\$\((?:env|printenv)\b|`(?:env|printenv)`|"
-    r"(?:Get-ChildItem|gci|dir|ls) (?:-Path )?Env:|ENV\.to_(?:h|a|json)\b|\bgetenv\(\)|os\.Environ\(\)",
-    flags=0,
+    r"(?:Get-ChildItem|gci|dir|ls) (?:-Path )?Env:|ENV\.to_(?:h|a|json)\b|\bgetenv\(\)|os\.Environ\(\)"
 )
 """Reads all environment variables at once, which no honest task needs."""
 
 ENV_FILE = re.compile(
     r"\b(?:cat|less|head|tail|base64|xxd|type|Get-Content|grep) [^\n|;&]{0,60}(?:^|[\s/\"'])\.env(?:\.(?:local|production|prod))?\b(?!\.(?:example|sample|template))|"
     r"(?:open|readFileSync|readFile|read_text|Path)\( ?[^\n)]{0,60}[\"'/]\.env(?:\.(?:local|production))?[\"']|"
-    r"(?:-d|--data(?:-binary|-raw)?|-F|-T|--form|--upload-file) ?[\"']?[\w]{0,20}=?@[^\s\"']{0,40}\.env\b",
-    flags=0,
+    r"(?:-d|--data(?:-binary|-raw)?|-F|-T|--form|--upload-file) ?[\"']?[\w]{0,20}=?@[^\s\"']{0,40}\.env\b"
 )
 
 WHOLE_HOME = re.compile(
     r"Path\.home\(\)\.(?:rglob|glob)\(|os\.walk\( ?(?:os\.path\.expanduser\( ?[\"']~|[\"']/[\"']|Path\.home\(\)|home\b)|"
-    r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name",
-    flags=0,
+    r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name"
 )
 """Searches the whole home folder or machine."""
 
 CLIPBOARD_OR_SCREEN = re.compile(
-    r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\(", flags=0
+    r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\("
 )
 """Reads the clipboard or the screen; honest tools do so too, but do not send it."""
 
@@ -195,8 +189,7 @@ SENDING = re.compile(
     r"\b(?:scp|rsync) [^\n]{0,160}\w@[\w.]{3,80}:|\b(?:nslookup|dig|host|ping) [^\n]{0,60}\$[({\w]|Invoke-(?:WebRequest|RestMethod)[^\n]{0,160}-Method [\"']?(?:Post|Put)|\.Upload(?:String|Data|File)\(|"
     r"\brequests\.(?:post|put|patch|request)\(|\bhttpx\.(?:post|put|patch)\(|\burlopen\(|\burllib\.request\.Request\(|\bhttp\.client\.HTTPS?Connection\(|\bsmtplib\.SMTP|\.sendall\(|\.sendto\(|\baiohttp\.ClientSession\(|"
     r"\bsession\.post\(|\bfetch\( ?[\"'`\w]|\baxios(?:\.(?:post|put)|\()|\bhttps?\.request\(|\bgot\.post\(|\bsendBeacon\(|\bnew WebSocket\(|\bdns\.(?:resolve|lookup)\w{0,6}\( ?`|socket\.gethostbyname\( ?f|\bftplib\.FTP|"
-    r"\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\(|http\.Post\(|\baws s3 cp [^\n]{0,120}s3://|\bgh gist create\b|\bgit push [^\n]{0,40}https?://",
-    flags=0,
+    r"\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\(|http\.Post\(|\baws s3 cp [^\n]{0,120}s3://|\bgh gist create\b|\bgit push [^\n]{0,40}https?://"
 )
 """Sends text off the machine."""
 

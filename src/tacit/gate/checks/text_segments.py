@@ -4,7 +4,7 @@ Every field is one segment, every code block of Markdown one more. Bundled archi
 segment knows its position in the field, so that a finding can point at the exact characters.
 
 A rule on segments is data: patterns, a severity and a sentence for the reviewer. Every pattern runs in linear time: no
-repetition inside a repetition, and every gap has a limit. `text/prefilter.py` skips patterns whose literals do not occur.
+repetition inside a repetition, and every gap has a limit.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import tarfile
 import zipfile
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import plain
@@ -59,13 +59,12 @@ def is_packed(data: bytes) -> bool:
 def unpacked(data: bytes) -> ArchiveContents:
     """Unpack an archive and the archives inside it."""
     found = ArchiveContents()
-    _open(data, "", found, depth=_DEPTH)
+    if is_packed(data):
+        _open(data, "", found, depth=_DEPTH)
     return found
 
 
 def _open(data: bytes, name: str, found: ArchiveContents, *, depth: int) -> None:
-    if not is_packed(data):
-        return
     if not depth:
         found.skipped.append(name)
         return
@@ -104,11 +103,7 @@ def _zipped(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
                 _skip(member.filename, found)
                 continue
             with archive.open(member) as file:
-                content = file.read(found.bytes_left)
-                if file.read(1):
-                    _skip(member.filename, found)
-            found.bytes_left -= len(content)
-            yield member.filename, content
+                yield member.filename, _read(file, member.filename, found)
 
 
 def _tarred(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
@@ -119,15 +114,18 @@ def _tarred(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
                 return
             if number >= MEMBERS_MAX or found.bytes_left <= 0:
                 _skip(member.name, found)
-                continue
-            file = archive.extractfile(member) if member.isfile() else None
-            if file is not None:
-                content = file.read(found.bytes_left)
-                if file.read(1):
-                    _skip(member.name, found)
-                found.bytes_left -= len(content)
-                yield member.name, content
+            elif member.isfile() and (file := archive.extractfile(member)):
+                yield member.name, _read(file, member.name, found)
         found.skipped.append("")
+
+
+def _read(file: IO[bytes], name: str, found: ArchiveContents) -> bytes:
+    """Read a member within the limit; what is longer is noted as not read."""
+    content = file.read(found.bytes_left)
+    if file.read(1):
+        _skip(name, found)
+    found.bytes_left -= len(content)
+    return content
 
 
 def _skip(name: str, found: ArchiveContents) -> None:
@@ -170,6 +168,7 @@ _LANGUAGES = {
     **dict.fromkeys(("html", "htm", "svg"), "page"),
 }
 _SHEBANG = re.compile(r"#![^\n]{0,80}?\b(python|bash|zsh|sh|node|pwsh|deno|bun|ruby|perl)[\d.]*\b")
+_PYTHON = re.compile(r"^(?:import \w|from [\w.]+ import |def \w+\(|class \w+[(:])", re.MULTILINE)
 _FENCE = re.compile(
     r"^[ \t>]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,3}(`{3,}|~{3,})[ \t]*\{?\.?([\w+#.-]{0,20})[^\n]*$",
     re.MULTILINE,
@@ -302,7 +301,7 @@ def files_within_limit(files: Sequence[SkillFile]) -> tuple[list[ExaminedFile], 
     characters_left = TOTAL_MAX
     taken: list[ExaminedFile] = []
     skipped: list[SkillFile] = []
-    for index, file in sorted(enumerate(files), key=lambda each: (_sort(each[1]), each[0])):
+    for index, file in sorted(enumerate(files), key=lambda each: (_kind_of(each[1]), each[0])):
         if characters_left < len(file.content):
             skipped.append(file)
             continue
@@ -313,7 +312,7 @@ def files_within_limit(files: Sequence[SkillFile]) -> tuple[list[ExaminedFile], 
     return sorted(taken, key=lambda each: each.index), skipped
 
 
-def _sort(file: SkillFile) -> FileKind:
+def _kind_of(file: SkillFile) -> FileKind:
     head = file.content[:4].encode("utf-8", "replace") if file.encoding != "base64" else b""
     return file_kind(file.path, head, executable=file.executable)
 
@@ -325,17 +324,9 @@ def _packed(taken: ExaminedFile) -> Iterator[TextSegment]:
         text = read_as_text(data[:TEXT_MAX], name or file.path)
         if text is None:
             continue
-        path = f"{file.path}/{name}" if name else file.path
-        language = language_of(name, text)
-        yield TextSegment(
-            f"files.{taken.index}",
-            text,
-            "",
-            language,
-            path,
-            decoded_ranges=(DecodedRange(0, 0, 0),),
-            encoding="an archive",
-        )
+        path, language = f"{file.path}/{name}" if name else file.path, language_of(name, text)
+        place = (DecodedRange(0, 0, 0),)
+        yield TextSegment(f"files.{taken.index}", text, "", language, path, decoded_ranges=place, encoding="an archive")
 
 
 def blocks(segment: TextSegment) -> Iterator[TextSegment]:
@@ -369,10 +360,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def _guess(text: str) -> str:
-    head = text[:4000]
-    if re.search(r"^(?:import \w|from [\w.]+ import |def \w+\(|class \w+[(:])", head, re.MULTILINE):
-        return "python"
-    return "text"
+    return "python" if _PYTHON.search(text[:4000]) else "text"
 
 
 def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
@@ -438,23 +426,27 @@ class Rule:
                     return
 
 
-def rule(
-    id: str,  # noqa: A002 - what it is
-    severity: Severity,
-    reason: str,
-    *patterns: str,
-    languages: str = "",
-    unless: str = "",
-) -> Rule:
-    """Make a rule that applies where any of its patterns matches, ignoring case."""
-    return Rule(
-        id,
-        severity,
-        reason,
-        tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns),
-        frozenset(languages.split()) if languages else None,
-        re.compile(unless, re.IGNORECASE) if unless else None,
-    )
+def rules(table: Mapping[tuple[str, Severity, str], str], **parts: str) -> tuple[Rule, ...]:
+    """Make rules of a table: name, severity and reason → patterns, one per line; any of them matches, ignoring case.
+
+    A line may also say `unless: PATTERN` or `languages: NAMES`; `{shell}` in a pattern stands for the part of that name.
+    """
+    made: list[Rule] = []
+    for (name, severity, reason), text in table.items():
+        patterns: list[re.Pattern[str]] = []
+        languages, unless = None, None
+        for line in text.strip().splitlines():
+            pattern = line.strip()
+            for part, stands_for in parts.items():
+                pattern = pattern.replace(f"{{{part}}}", stands_for)
+            if pattern.startswith("languages: "):
+                languages = frozenset(pattern.removeprefix("languages: ").split())
+            elif pattern.startswith("unless: "):
+                unless = re.compile(pattern.removeprefix("unless: "), re.IGNORECASE)
+            else:
+                patterns.append(re.compile(pattern, re.IGNORECASE))
+        made.append(Rule(name, severity, reason, tuple(patterns), languages, unless))
+    return tuple(made)
 
 
 def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
