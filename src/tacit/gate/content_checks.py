@@ -8,7 +8,8 @@ Results that depend on the content alone are cached by its hash, since learning 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
@@ -48,7 +49,6 @@ _STANDING_ORDER = re.compile(
     r"|before (?:finali[sz]ing|finishing|you finish|completing|the final))\b",
     re.IGNORECASE,
 )
-_QUERIES = "example_queries"
 READING = "tacit.reading"
 """How the name of the learner begins that a language model reads for."""
 
@@ -106,15 +106,14 @@ def _findings_of_checks(hashed: HashedContent) -> tuple[Finding, ...]:
 
 
 def _run_all(content: SkillContent, checks: Sequence[SafetyCheck] | None) -> tuple[Finding, ...]:
-    """Run the checks, and look for hidden text and secrets where no check reports the same."""
+    """Run the checks, and look for hidden text and secrets where no check reports the same as severely."""
     found = checks_module.run_checks(content, checks=checks)
-    return (*found, *(each for each in hidden_texts(content) if not any(_covers(other, each) for other in found)))
 
+    def is_covered(own: Finding) -> bool:
+        same = (each for each in found if each.rule == own.rule and each.severity.at_least(own.severity))
+        return any(own.field == each.field or own.field.startswith(f"{each.field}.") for each in same)
 
-def _covers(other: Finding, own: Finding) -> bool:
-    """Whether another finding reports the same, at least as severe and in the same field."""
-    same_field = own.field == other.field or own.field.startswith(f"{other.field}.")
-    return same_field and other.rule == own.rule and other.severity.at_least(own.severity)
+    return (*found, *(each for each in hidden_texts(content) if not is_covered(each)))
 
 
 # --- capabilities -----------------------------------------------------------------------------------------------------
@@ -148,26 +147,17 @@ def restrict_to_capabilities(entry: render.Entry, allowed: Capabilities | None) 
     """
     if allowed is None:
         return entry
-    checked = _readable(entry)
-    if more := capabilities_text(beyond(needed_capabilities_of(checked.content), allowed)):
-        raise NotPermitted(f"`{entry.name}` uses what is not allowed here: {more}", hint="allow it, or do without")
-    return replace(checked, overlays=tuple(_allowed_only(entry.overlays, allowed)))
-
-
-def _allowed_only(overlays: Iterable[render.Entry], allowed: Capabilities) -> Iterator[render.Entry]:
-    for overlay in overlays:
-        try:
-            yield restrict_to_capabilities(overlay, allowed)
-        except (NotPermitted, InvalidSkill):  # the skill itself can do without
-            continue
-
-
-def _readable(entry: render.Entry) -> render.Entry:
-    """Return an entry with those of its files that can be read as text."""
     is_static = entry.path is not None and not entry.version_id
     content = render.load(entry.path).content if is_static and entry.path else entry.content
     readable = tuple(file for file in content.files if text_of(file) is not None)
-    return replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
+    checked = replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
+    if more := capabilities_text(beyond(needed_capabilities_of(checked.content), allowed)):
+        raise NotPermitted(f"`{entry.name}` uses what is not allowed here: {more}", hint="allow it, or do without")
+    overlays: list[render.Entry] = []
+    for overlay in entry.overlays:
+        with suppress(NotPermitted, InvalidSkill):  # the skill itself can do without
+            overlays.append(restrict_to_capabilities(overlay, allowed))
+    return replace(checked, overlays=tuple(overlays))
 
 
 # --- sources of learned steps, and orders for every task -----------------------------------------------------------------
@@ -192,7 +182,7 @@ def standing_orders(content: SkillContent, origins: Mapping[str, Origin], proven
     learned, reported = is_learned(provenance), 0
     for path, text in field_texts(content):
         by_person = origin_at(origins, path).rank >= Origin.USER.rank
-        if by_person and (not learned or path.startswith(_QUERIES)):
+        if by_person and (not learned or path.startswith("example_queries")):
             continue
         for match in _STANDING_ORDER.finditer(text):
             start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
@@ -262,43 +252,23 @@ def external_values(uses: Iterable[ResourceUse], origins: Mapping[str, Origin]) 
         if field_origins[use.field] is Origin.EXTERNAL:
             external = ExternalValue(kind=use.kind, value=use.value, field=use.field)
             found.setdefault(external.key, external)
-    together = _ExternalValueSet(found.values())
-    return tuple(external for external in found.values() if not together.includes_elsewhere(external))
+    includes = _inclusion(found.values())
+    return tuple(external for external in found.values() if not includes(external))
 
 
-class _ExternalValueSet:
-    """All external values of a content, to find those that another one includes."""
+def _inclusion(found: Iterable[ExternalValue]) -> Callable[[ExternalValue], bool]:
+    """Return a test of whether another one of these values includes all of a value."""
+    values: dict[ResourceKind, set[str]] = {kind: set() for kind in ResourceKind}
+    for external in found:
+        values[external.kind].add(external.value)
+    hosts = {host_of(url) for url in values[ResourceKind.URL]}
+    heads = {head for command in values[ResourceKind.COMMAND] for head in _heads(command)}
+    urls: dict[tuple[str, str, str], str] = {}
+    for external in found:
+        if external.kind is ResourceKind.URL and (key := _plain_url(external.value)):
+            urls.setdefault(key, external.value)
 
-    def __init__(self, found: Iterable[ExternalValue]) -> None:
-        values: dict[ResourceKind, list[str]] = {kind: [] for kind in ResourceKind}
-        for external in found:
-            values[external.kind].append(external.value)
-        self._hosts = {host_of(url) for url in values[ResourceKind.URL]}
-        self._urls: dict[tuple[str, str, str], str] = {}
-        for url in values[ResourceKind.URL]:
-            if url_key := _plain_url(url):
-                self._urls.setdefault(url_key, url)
-        self._heads = {head for command in values[ResourceKind.COMMAND] for head in _heads(command)}
-        self._packages = set(values[ResourceKind.PACKAGE])
-        self._paths = {*values[ResourceKind.SECRET], *values[ResourceKind.WRITE]}
-
-    def includes_elsewhere(self, external: ExternalValue) -> bool:
-        """Whether another value includes all of this one."""
-        match external.kind:
-            case ResourceKind.HOST:
-                return external.value in self._hosts
-            case ResourceKind.URL:
-                return self._is_beneath_another(external.value)
-            case ResourceKind.COMMAND:
-                launcher, _, package = external.value.rpartition(" ")
-                fetched = launcher in FETCHERS and package in self._packages
-                return fetched or external.value in self._heads or external.value in _TRANSPARENT_WRAPPERS
-            case ResourceKind.READ:
-                return external.value in self._paths
-            case _:
-                return False
-
-    def _is_beneath_another(self, url: str) -> bool:
+    def is_beneath_another(url: str) -> bool:
         """Whether another value is the same address or a folder above it; a bare host includes too much to count."""
         own = _plain_url(url)
         if own is None:
@@ -306,7 +276,25 @@ class _ExternalValueSet:
         scheme, host, path = own
         folders = path.split("/")
         above = ((scheme, host, "/".join(folders[:count])) for count in range(2, len(folders)))
-        return self._urls[own] != url or any(each in self._urls for each in above)
+        return urls[own] != url or any(each in urls for each in above)
+
+    def is_included(external: ExternalValue) -> bool:
+        value = external.value
+        match external.kind:
+            case ResourceKind.HOST:
+                return value in hosts
+            case ResourceKind.URL:
+                return is_beneath_another(value)
+            case ResourceKind.COMMAND:
+                launcher, _, package = value.rpartition(" ")
+                fetched = launcher in FETCHERS and package in values[ResourceKind.PACKAGE]
+                return fetched or value in heads or value in _TRANSPARENT_WRAPPERS
+            case ResourceKind.READ:
+                return value in values[ResourceKind.SECRET] | values[ResourceKind.WRITE]
+            case _:
+                return False
+
+    return is_included
 
 
 def _heads(command: str) -> Iterable[str]:

@@ -62,7 +62,7 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
     """Return how similar two contents are, from 0 to 1."""
     if left == right:
         return 1.0
-    if not _comparable(left.kind, right.kind):
+    if left.kind is not right.kind and {left.kind, right.kind} != RULE_KINDS:  # a preference and a norm may be one rule
         return 0.0
     if left.extends != right.extends or bool(left.sub_skills) != bool(right.sub_skills):
         return 0.0  # an overlay is not what it extends, nor a composite its part
@@ -71,39 +71,23 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
         if not (left.steps or right.steps):
             same_fix = text_similarity(left.body or left.description, right.body or right.description)
         return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
-    subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
-    ours, theirs = _actions(left), _actions(right)
+    about = (f"{each.name} {each.description} {each.category}" for each in (left, right))
+    subject = max(text_similarity(*about), text_similarity(left.name, right.name))
+    ours, theirs = ([*shapes(each.steps), *(("part", name) for name in each.sub_skills)] for each in (left, right))
     if left.kind is not Kind.PROCEDURE or not (ours and theirs):
         one, other = f"{left.description}\n{left.body}", f"{right.description}\n{right.body}"
         alike = max(subject, text_similarity(one, other))
-        return alike / 2 if alike >= OPPOSED_FROM and _opposed(one, other) else alike
+        if alike < OPPOSED_FROM:
+            return alike
+        from tacit.text.opposition import opposed  # imported late: needed only for similar rules
+
+        return alike / 2 if opposed(one, other) else alike  # texts that state the opposite are two skills
     alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
-    if not (_is_conditional(left) and _is_conditional(right)):
+    if not all(each.cases or each.cues for each in (left, right)):
         return alike
     if contradicting_argument(left.steps, right.steps):
         return alike / 2  # the same tool with another fixed value has another effect
     return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
-
-
-def _opposed(left: str, right: str) -> bool:
-    """Whether two similar texts state the opposite, and so are two skills."""
-    from tacit.text.opposition import opposed  # imported late: needed only for similar rules
-
-    return bool(opposed(left, right))
-
-
-def _comparable(left: Kind, right: Kind) -> bool:
-    """Whether two kinds can be the same skill: a preference and a norm may be one rule."""
-    return left is right or {left, right} == RULE_KINDS
-
-
-def _actions(content: SkillContent) -> list[Hashable]:
-    """Return its actions in order: its own steps, then its parts."""
-    return [*shapes(content.steps), *(("part", name) for name in content.sub_skills)]
-
-
-def _is_conditional(content: SkillContent) -> bool:
-    return bool(content.cases or content.cues)
 
 
 def contradicting_argument(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
@@ -141,31 +125,25 @@ def adds_nothing(candidate: SkillContent, stored: SkillContent) -> bool:
         and (candidate.name, candidate.tags) == (stored.name, stored.tags)
     ):
         return True  # the same correction in other words: both are named after the corrected action
-    if not _covers_conditions(candidate, stored):
-        return False
-    if candidate.kind is not Kind.PROCEDURE or not candidate.steps:
-        # For the same fix the wording does not matter; without steps only the text can differ.
-        is_covered = bool(stored.steps) or _merge_lines(stored.body, candidate.body) == stored.body
-        return is_covered and shapes(candidate.steps) == shapes(stored.steps)
-    required = [shape for step, shape in zip(stored.steps, shapes(stored.steps), strict=True) if not step.optional]
-    new = shapes(candidate.steps)
-    return _is_subsequence(required, new) and _is_subsequence(new, shapes(stored.steps))
-
-
-def _covers_conditions(candidate: SkillContent, stored: SkillContent) -> bool:
-    """Whether the stored content has all cases, cues, pitfalls, predecessors and parts of the candidate."""
     for field in _COUNTED:
         key = _KEYED[field]
         if not {key(item) for item in getattr(candidate, field)} <= {key(item) for item in getattr(stored, field)}:
             return False
     if not {cue.term for cue in candidate.cues} <= {cue.term for cue in stored.cues}:
         return False
-    return set(candidate.after) <= set(stored.after) and _is_subsequence(candidate.sub_skills, stored.sub_skills)
+    if not (set(candidate.after) <= set(stored.after) and _is_subsequence(candidate.sub_skills, stored.sub_skills)):
+        return False
+    if candidate.kind is not Kind.PROCEDURE or not candidate.steps:
+        # For the same fix the wording does not matter; without steps only the text can differ.
+        is_covered = bool(stored.steps) or _merge_lines(stored.body, candidate.body) == stored.body
+        return is_covered and shapes(candidate.steps) == shapes(stored.steps)
+    new = shapes(candidate.steps)
+    return _is_subsequence(_required(stored.steps), new) and _is_subsequence(new, shapes(stored.steps))
 
 
 def includes_steps_of(candidate: SkillContent, stored: SkillContent) -> bool:
     """Whether the candidate takes all required steps of a stored procedure, in order, perhaps with others between them."""
-    required = [shape for step, shape in zip(stored.steps, shapes(stored.steps), strict=True) if not step.optional]
+    required = _required(stored.steps)
     return bool(required) and _is_subsequence(required, shapes(candidate.steps))
 
 
@@ -196,8 +174,16 @@ def merge_contents(candidate: SkillContent, stored: SkillContent) -> Merged:
         cues=_by_key(attrgetter("term"), stored.cues, candidate.cues, later=True),
         after=tuple(dict.fromkeys(stored.after + candidate.after)),
         sub_skills=_merged_names(stored.sub_skills, candidate.sub_skills),
-        surroundings=_in_both(stored.surroundings, candidate.surroundings),
-        capabilities=_union(stored.capabilities, candidate.capabilities),
+        # What both name; where one side was not recorded, the other side counts.
+        surroundings=tuple(name for name in stored.surroundings if name in candidate.surroundings)
+        if stored.surroundings and candidate.surroundings
+        else stored.surroundings or candidate.surroundings,
+        capabilities=Capabilities(
+            **{
+                name: tuple(dict.fromkeys(getattr(stored.capabilities, name) + getattr(candidate.capabilities, name)))
+                for name in (field.name for field in dataclasses.fields(Capabilities))
+            }
+        ),
     )
     from_stored = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
     from_candidate = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
@@ -217,21 +203,17 @@ def remap_path(path: str, new_paths: Mapping[str, str]) -> str:
 
 def shapes(steps: Sequence[SkillStep]) -> list[Hashable]:
     """Return the shape of each step without its values: the tool, and for a shell its programs and subcommands."""
-    return [_shape(step) for step in steps]
-
-
-def _shape(step: SkillStep) -> Hashable:
-    command = step.arguments.get("command", step.arguments.get("cmd"))
-    if isinstance(command, str):
-        return (step.tool, *(part.label for part in parse_command(command) if part.program != "cd"))
-    path = step.arguments.get("file_path", step.arguments.get("path"))
-    if isinstance(path, str):
-        return (step.tool, path.rpartition("/")[0])
-    return step.tool or step.text
-
-
-def _subject(content: SkillContent) -> str:
-    return f"{content.name} {content.description} {content.category}"
+    found: list[Hashable] = []
+    for step in steps:
+        command = step.arguments.get("command", step.arguments.get("cmd"))
+        path = step.arguments.get("file_path", step.arguments.get("path"))
+        if isinstance(command, str):
+            found.append((step.tool, *(part.label for part in parse_command(command) if part.program != "cd")))
+        elif isinstance(path, str):
+            found.append((step.tool, path.rpartition("/")[0]))
+        else:
+            found.append(step.tool or step.text)
+    return found
 
 
 def _is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool:
@@ -258,7 +240,10 @@ def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
 
 def _merged_steps(pairs: Sequence[_Pair], new: Sequence[SkillStep], old: Sequence[SkillStep]) -> tuple[SkillStep, ...]:
     """Merge aligned steps; what both sides require in the same order stays required even where repeats prevent alignment."""
-    merged = [_merged_step(pair, new, old) for pair in pairs]
+    merged: list[SkillStep] = []
+    for pair in pairs:  # a shared step keeps the candidate's wording and stays required only if both require it
+        both = [steps[i] for i, steps in zip(pair, (old, new), strict=True) if i is not None]
+        merged.append(dataclasses.replace(both[-1], optional=len(both) == 1 or any(step.optional for step in both)))
     found, sides = shapes(merged), (_required(new), _required(old))
     for shape in dict.fromkeys(sides[0]):
         at = [i for i, other in enumerate(found) if other == shape]
@@ -276,12 +261,6 @@ def _required(steps: Sequence[SkillStep]) -> list[Hashable]:
     return shapes([step for step in steps if not step.optional])
 
 
-def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]) -> SkillStep:
-    """A shared step keeps the candidate's wording and stays required only if both require it."""
-    sides = [steps[i] for i, steps in zip(pair, (old, new), strict=True) if i is not None]
-    return dataclasses.replace(sides[-1], optional=len(sides) == 1 or any(step.optional for step in sides))
-
-
 def _new_paths(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     """Return the new paths of the parameters, conditions, files and examples of one side; empty for what was dropped."""
     examples = {text: i for i, text in enumerate(whole.example_queries)}
@@ -294,15 +273,6 @@ def _new_paths(part: SkillContent, whole: SkillContent) -> dict[str, str]:
         for i, item in enumerate(getattr(part, field)):
             new_paths[f"{field}.{i}"] = f"{field}.{index[key(item)]}"
     return new_paths
-
-
-def _union(stored: Capabilities, more: Capabilities) -> Capabilities:
-    return Capabilities(
-        **{
-            field.name: tuple(dict.fromkeys(getattr(stored, field.name) + getattr(more, field.name)))
-            for field in dataclasses.fields(Capabilities)
-        }
-    )
 
 
 def _by_key(
@@ -329,11 +299,6 @@ def _with_sources(merged: Sequence[Parameter], candidates: Sequence[Parameter]) 
     )
 
 
-def _in_both(stored: tuple[str, ...], candidate: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what both name; where one side was not recorded, the other side counts."""
-    return tuple(name for name in stored if name in candidate) if stored and candidate else stored or candidate
-
-
 def _merged_names(stored: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Return the names of both sides in one order, each once."""
     merged: list[str] = []
@@ -358,11 +323,17 @@ SAME_SUBJECT = 0.6
 
 
 def disagreement(left: SkillContent, right: SkillContent) -> str:
-    """Return why two skills cannot both be followed; empty where they can."""
+    """Return why two skills cannot both be followed; empty where they can.
+
+    Two procedures for the same thing conflict where they fix one argument differently in every case.
+    """
     if left.kind is Kind.REFERENCE or right.kind is Kind.REFERENCE:
         return ""
     if Kind.PROCEDURE is left.kind is right.kind:
-        return _conflicting_arguments(left, right)
+        if _applies_to_cases(left) or _applies_to_cases(right):
+            return ""
+        alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))
+        return contradicting_argument(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
     from tacit.text.opposition import opposed  # only where there are rules; most commands compare none
 
     return opposed(_rules_text(left), _rules_text(right))
@@ -388,14 +359,6 @@ def _rules_text(content: SkillContent) -> str:
     """Return the sentences in which a skill states its rules."""
     steps = [step.text for step in content.steps] if content.kind not in STATED_KINDS else []
     return "\n".join([content.description, content.body, *steps])
-
-
-def _conflicting_arguments(left: SkillContent, right: SkillContent) -> str:
-    """Return how two procedures for the same thing fix one argument differently in every case; empty where they do not."""
-    if _applies_to_cases(left) or _applies_to_cases(right):
-        return ""
-    alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))
-    return contradicting_argument(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
 
 
 def _applies_to_cases(content: SkillContent) -> bool:

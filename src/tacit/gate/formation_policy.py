@@ -39,9 +39,14 @@ REPEATED = 3
 
 def eligibility(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     """Yield why a candidate should, or should not, become a skill."""
-    if candidate.content.kind is Kind.PROCEDURE and candidate.assessment is not None:
-        yield from _procedure(candidate, policy)
-    if candidate.content.kind is Kind.LESSON and candidate.assessment and candidate.assessment.verified_failure:
+    assessment = candidate.assessment
+    if candidate.content.kind is Kind.PROCEDURE and assessment is not None:
+        if not assessment.verified_success:
+            rule = "task_failed" if assessment.verified_failure else "unverified"
+            yield finding(rule, why=assessment.reason or "nothing shows that the attempt succeeded")
+        yield from _size(candidate, policy)
+        yield _recurrence(candidate, policy)
+    if candidate.content.kind is Kind.LESSON and assessment and assessment.verified_failure:
         yield finding("task_failed", why="the fix did not work either, and a failure alone gives no lesson")
     if candidate.content.name in candidate.content.sub_skills:
         yield finding("part_of_itself", name=candidate.content.name)
@@ -52,19 +57,8 @@ def eligibility(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
 def composition(content: SkillContent, existing: Collection[str]) -> Iterator[Finding]:
     """Yield the parts of a composite that do not exist; `existing` are the names of skills that do."""
     for number, name in enumerate(content.sub_skills):
-        field = f"sub_skills.{number}"
         if name not in existing and name != content.name:
-            yield finding("missing_part", field=field, name=name)
-
-
-def _procedure(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
-    assessment = candidate.assessment
-    assert assessment is not None
-    if not assessment.verified_success:
-        rule = "task_failed" if assessment.verified_failure else "unverified"
-        yield finding(rule, why=assessment.reason or "nothing shows that the attempt succeeded")
-    yield from _size(candidate, policy)
-    yield _recurrence(candidate, policy)
+            yield finding("missing_part", field=f"sub_skills.{number}", name=name)
 
 
 def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
@@ -73,23 +67,18 @@ def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     if len(content.sub_skills) + steps > 1 and content.sub_skills:
         yield finding("composite", count=len(content.sub_skills))
     elif steps < policy.min_steps:
-        usage_evidence = _usage_evidence(candidate)
-        if steps and usage_evidence:
-            yield finding("primitive", steps=steps, why=usage_evidence)  # short, but justified
+        successes = _successes(candidate)
+        why = ""
+        if sum(case.support for case in content.cases) >= REPEATED:
+            why = f"{successes} successes show in which case it is needed"
+        elif content.cues and successes < REPEATED:
+            why = f"seen in {successes} of the compared tasks (not general yet)"
+        elif content.cues:
+            why = f"{successes} successes show which tasks call for it"
+        if steps and why:
+            yield finding("primitive", steps=steps, why=why)  # short, but justified
         else:
             yield finding("too_simple", code=f"too_simple_{steps}_steps", steps=steps, least=policy.min_steps)
-
-
-def _usage_evidence(candidate: Candidate) -> str:
-    """Return how it is known when this is needed; empty where nothing shows it."""
-    content, successes = candidate.content, _successes(candidate)
-    if sum(case.support for case in content.cases) >= REPEATED:
-        return f"{successes} successes show in which case it is needed"
-    if not content.cues:
-        return ""
-    if successes < REPEATED:
-        return f"seen in {successes} of the compared tasks (not general yet)"
-    return f"{successes} successes show which tasks call for it"
 
 
 def _successes(candidate: Candidate) -> int:

@@ -26,7 +26,6 @@ from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
 from tacit.domain.skill import (
     READ_INSTRUCTIONS,
-    Provenance,
     Skill,
     SkillContent,
     SkillStep,
@@ -60,11 +59,6 @@ MINED_FIELDS = (
 DESCRIPTION_FIELDS = ("description", "category", "tags", "example_queries", "body")
 
 
-def is_remined(candidate: Candidate) -> bool:
-    """Whether mining describes a known skill again."""
-    return bool(candidate.revises) and candidate.provenance.made_by.startswith(MINING)
-
-
 def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[Candidate, list[Finding]]:
     """Return the candidate as the next version of its skill, and findings on what a person wrote that it would replace.
 
@@ -72,11 +66,10 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     """
     edit = current_edit(own)
     earlier = (edit or own[-1]).version
-    from_mining = (
-        MINED_FIELDS + DESCRIPTION_FIELDS
-        if _may_replace_description(earlier.provenance, candidate.provenance)
-        else MINED_FIELDS
-    )
+    # The description may be replaced where it is Tacit's own, not a person's or a language model's.
+    made = earlier.provenance
+    is_own = made.made_by.startswith(_TACIT) and (bool(candidate.provenance.model) or not made.model)
+    from_mining = MINED_FIELDS + DESCRIPTION_FIELDS if is_own else MINED_FIELDS
     content = dataclasses.replace(earlier.content, **{name: getattr(candidate.content, name) for name in from_mining})
     spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, earlier)]
     instructed = {READ_INSTRUCTIONS: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
@@ -98,32 +91,24 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
         provenance=provenance,
         parents=(earlier.id,),
     )
-    return again, list(_replaced(content, edit)) if edit else []
+    if edit is None:
+        return again, []
+    before, after = _instructions(edit.version.content), _instructions(content)
+    changed = [name for name in MINED_FIELDS if before[name] != after[name]]
+    who = edit.version.provenance.made_by
+    return again, [finding("replaces_an_edit", field=each, who=who, fields=", ".join(changed)) for each in changed[:1]]
 
 
 def current_edit(own: Sequence[StoredVersion]) -> StoredVersion | None:
     """Return the newest version that a person or agent wrote, unless it was rejected or replaced by an approved one."""
     for stored in sorted(own, key=lambda stored: -stored.sequence):
-        if _is_written(stored.version.provenance) and stored.status not in (Status.REJECTED, Status.RETIRED):
+        by = stored.version.provenance.made_by
+        is_written = bool(by) and not by.startswith(_TACIT)
+        if is_written and stored.status not in (Status.REJECTED, Status.RETIRED):
             return stored
         if stored.status in RECALLABLE:
             return None
     return None
-
-
-def same_instructions(left: SkillContent, right: SkillContent) -> bool:
-    """Whether two contents differ in nothing but counts, weights, examples and descriptions."""
-    return _instructions(left) == _instructions(right)
-
-
-def _is_written(provenance: Provenance) -> bool:
-    """Whether a person or an agent wrote it, not Tacit itself."""
-    return bool(provenance.made_by) and not provenance.made_by.startswith(_TACIT)
-
-
-def _may_replace_description(earlier: Provenance, new: Provenance) -> bool:
-    """Whether the description may be replaced: it is Tacit's own, not a person's or a language model's."""
-    return earlier.made_by.startswith(_TACIT) and (bool(new.model) or not earlier.model)
 
 
 def _pick_fields(new: Mapping[str, T], old: Mapping[str, T], from_new: Sequence[str]) -> dict[str, T]:
@@ -132,16 +117,8 @@ def _pick_fields(new: Mapping[str, T], old: Mapping[str, T], from_new: Sequence[
     return kept | {path: value for path, value in new.items() if path.partition(".")[0] in from_new}
 
 
-def _replaced(content: SkillContent, edit: StoredVersion) -> Iterator[Finding]:
-    before, after = _instructions(edit.version.content), _instructions(content)
-    changed = [name for name in MINED_FIELDS if before[name] != after[name]]
-    if changed:
-        who = edit.version.provenance.made_by
-        yield finding("replaces_an_edit", field=changed[0], who=who, fields=", ".join(changed))
-
-
 def _instructions(content: SkillContent) -> dict[str, Any]:
-    """Return what a content instructs, without its counts."""
+    """Return what a content instructs, without its counts, weights, examples and descriptions."""
     found: dict[str, Any] = {name: plain(getattr(content, name)) for name in MINED_FIELDS}
     found["parameters"] = [(p.name, p.type, p.reading, p.key) for p in content.parameters]
     found["cases"] = sorted(repr(case.conditions) for case in content.cases)
@@ -149,12 +126,6 @@ def _instructions(content: SkillContent) -> dict[str, Any]:
     found["surroundings"] = ()  # one more tool on some machine does not change the skill
     found["pitfalls"] = sorted(repr((p.text, p.kind, p.step)) for p in content.pitfalls)
     return found
-
-
-def edited_from(candidate: Candidate, versions: Sequence[StoredVersion], newest: StoredVersion) -> SkillContent:
-    """Return the content that an edit started from: its parent if known, else the newest version."""
-    parents = [stored for stored in versions if stored.version.id in candidate.parents]
-    return (parents[0] if parents else newest).version.content
 
 
 def changed_step_texts(content: SkillContent, before: SkillContent) -> Iterator[Finding]:
@@ -264,7 +235,7 @@ class _Judgement:
 
     def relate(self, candidate: Candidate, library_findings: list[Finding]) -> _Related:
         own = sorted((s for s in self._similar if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
-        mined_again = bool(own) and is_remined(candidate)
+        mined_again = bool(own) and candidate.provenance.made_by.startswith(MINING)
         if mined_again:
             candidate, replaced = merge_remined(candidate, own)
             library_findings = [*replaced, *library_findings]
@@ -275,11 +246,9 @@ class _Judgement:
         elif rejecting:
             return _Related(Relation.NONE, candidate, [*eligible, *library_findings])
         findings = [*eligible, *library_findings]
-        return (
-            self._relate_remined(candidate, own, findings)
-            if mined_again
-            else self._relate_by_similarity(candidate, findings)
-        )
+        if mined_again:
+            return self._relate_remined(candidate, own, findings)
+        return self._relate_by_similarity(candidate, findings)
 
     def _repeats_recallable(self, candidate: Candidate) -> bool:
         """Whether a success repeats a recallable skill word for word: then the rules for new skills do not apply."""
@@ -295,7 +264,7 @@ class _Judgement:
             for stored in own
             # Only mined versions count: a version that was drafted from one attempt gets one mined version of the same text.
             if stored.version.provenance.made_by.startswith(MINING)
-            and same_instructions(candidate.content, stored.version.content)
+            and _instructions(candidate.content) == _instructions(stored.version.content)
         ]
         if any(stored.status is Status.REJECTED for stored in same):
             findings.append(finding("rejected_before", name=same[-1].version.name))
@@ -339,7 +308,9 @@ class _Judgement:
             findings.append(finding("near_duplicate/covered", name=name, similarity=alike))
             return _Related(Relation.REINFORCE, candidate, findings, closest)
         if candidate.revises:
-            findings += changed_step_texts(candidate.content, edited_from(candidate, self._similar, closest))
+            # An edit started from its parent if that is known, else from the newest version.
+            parents = [stored for stored in self._similar if stored.version.id in candidate.parents]
+            findings += changed_step_texts(candidate.content, (parents or [closest])[0].version.content)
             return _Related(Relation.MERGE, candidate, findings, closest)
         findings.append(finding("near_duplicate/next_version", name=name, similarity=alike))
         return _Related(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
@@ -491,10 +462,8 @@ def merge_candidate(candidate: Candidate, earlier: SkillVersion) -> Candidate:
     sides = ((earlier, merged.from_stored), (candidate, merged.from_candidate))
     for side, new_paths in sides:
         for path, origin in with_default_origins(side.content, side.origins).items():
-            at = remap_path(path, new_paths)
-            if not at:
-                continue
-            origins[at] = lowest((origin, origins.get(at, origin)))
+            if at := remap_path(path, new_paths):
+                origins[at] = lowest((origin, origins.get(at, origin)))
         for path, spans in side.provenance.grounding.items():
             at = remap_path(path, new_paths)
             if not at or (path == "surroundings" and not side.content.surroundings):
