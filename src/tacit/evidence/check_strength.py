@@ -13,8 +13,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from tacit.text.programs import CHECK_GOALS, CHECKERS, IDLE_FLAGS, IDLE_SHORT_FLAGS, MEDDLING
-from tacit.text.shell import Command, is_check, nested_script, parse_command
-from tacit.text.working_directory import inside
+from tacit.text.shell import Command, inside, is_check, nested_script, parse_command
 
 _NEVER_FAILS = frozenset(
     "echo printf true : exit return pwd sleep ls dir cat date whoami id uname hostname which type hash env printenv export "

@@ -27,19 +27,9 @@ _SCRIPTS = re.compile(
 )
 _TEXT = bytes([9, 10, 12, 13, *range(32, 127)])
 _BINARY_MARKS = (
-    *(
-        b"\x7fELF",
-        b"MZ",
-        b"PK\x03\x04",
-        b"\x89PNG",
-        b"\xff\xd8\xff",
-        b"GIF8",
-        b"%PDF",
-        b"\x1f\x8b",
-        b"\xca\xfe\xba\xbe",
-    ),
-    *(b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x00asm"),
-)
+    b"\x7fELF", b"MZ", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"\x1f\x8b", b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x00asm",
+)  # fmt: skip
 _LOOKED_AT = 1 << 16
 _MOSTLY = 0.7
 _NULS = 0.4
@@ -116,7 +106,6 @@ _STEERING = frozenset(
     {"package.json", ".mcp.json", "settings.json", "settings.local.json", "hooks.json", "plugin.json"}
 )
 """Data files that make something run."""
-_STORED_BY_GIT = ("objects", "lfs")
 
 
 class FileKind(IntEnum):
@@ -134,15 +123,10 @@ def file_kind(path: str, head: bytes = b"", *, executable: bool = False) -> File
     if head.startswith((*_SHEBANG, *_PROGRAMS)):
         return FileKind.SCRIPT
     suffix = pure.suffix[1:]
-    if (suffix in _DATA and pure.name not in _STEERING) or _is_gits_own(pure):
+    in_git = pure.parts[pure.parts.index(".git") + 1 :] if ".git" in pure.parts else ()
+    is_gits_own = in_git[:1] in (("objects",), ("lfs",)) or in_git == ("index",)
+    if (suffix in _DATA and pure.name not in _STEERING) or is_gits_own:
         return FileKind.DATA
     if suffix in _SCRIPT_ENDINGS or executable or pure.name in ("makefile", "dockerfile", "justfile", "rakefile"):
         return FileKind.SCRIPT
     return FileKind.TEXT
-
-
-def _is_gits_own(path: PurePosixPath) -> bool:
-    """Whether it is one of Git's own packed files."""
-    parts = path.parts
-    at = parts.index(".git") if ".git" in parts else -1
-    return at >= 0 and len(parts) > at + 1 and (parts[at + 1] in _STORED_BY_GIT or parts[at + 1 :] == ("index",))

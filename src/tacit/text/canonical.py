@@ -10,18 +10,18 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import blake2b
 
 from tacit.text.programs import FOLDER_FLAGS
-from tacit.text.shell import Command, nested_script, parse_command, without_heredocs
-from tacit.text.working_directory import folders_named, inside
+from tacit.text.shell import Command, folders_named, inside, nested_script, parse_command, without_heredocs
 
 _HOME = re.compile(r"(?:/home/[^/]+|/Users/[^/]+|/root|\$HOME|\$\{HOME\}|~)(?=/|$)|[A-Za-z]:/Users/[^/]+(?=/|$)")
 _PATH = re.compile(r"(?:[\w.@+~$-]*/)+[\w.@+*?-]*|\.{1,2}|[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}")
 _VERSIONED = re.compile(r"(python|pip|node|ruby|perl)[\d.]+")
 _OWN = re.compile(r"/.*\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)$|^(?!.*/s?bin/)\.{0,2}\w[^/]*/|^\./")
 """A program of the project, named by its path, unless that is an environment's `bin`."""
+_UNQUOTED = re.compile(r"[\w@%+=:,./~*?$!\[\]{}^-]+")
 _SCENERY = frozenset({"cd", "pushd", "popd", "set", ":", "true"})
 _ON_FILES = frozenset(
     "cat head tail less more bat nl wc stat file ls tree find fd du rm rmdir mkdir touch cp mv ln chmod chown diff cmp "
@@ -43,10 +43,19 @@ def canonical_path(path: str, *, workspace: str = "", directory: str = "") -> st
 
 def canonical_command(text: str, *, workspace: str = "", directory: str = "") -> str:
     """Return the canonical form of a shell text; `directory` is where it started, if not in the workspace."""
-    commands = _working(parse_command(text))
+    commands: list[tuple[Command, str]] = []  # those that do something, each with the operator to the next
+    for command in parse_command(text):
+        activates = command.program in ("source", ".") and any(word.endswith("activate") for word in command.operands)
+        if not activates and command.program not in _SCENERY:
+            commands.append((command, command.connector))
+        elif commands:
+            commands[-1] = commands[-1][0], command.connector
     if len(commands) == 1 and (script := nested_script(commands[0][0])):
         return canonical_command(script, workspace=workspace, directory=inside(directory, commands[0][0].directory))
-    while len(commands) > 1 and commands[-2][1] == "|" and _only_looks(commands[-1][0]):
+    while len(commands) > 1 and commands[-2][1] == "|":
+        last = commands[-1][0]
+        if last.program not in _LAST_LOOK or last.operands or last.outputs:
+            break
         commands.pop()
     parts: list[str] = []
     for at, (command, connector) in enumerate(commands, start=1):
@@ -60,26 +69,13 @@ def canonical_command(text: str, *, workspace: str = "", directory: str = "") ->
     return " ".join(parts)
 
 
-def _working(commands: Sequence[Command]) -> list[tuple[Command, str]]:
-    """Yield the commands that do something, each with the operator to the next; without preparation."""
-    kept: list[tuple[Command, str]] = []
-    for command in commands:
-        activates = command.program in ("source", ".") and any(word.endswith("activate") for word in command.operands)
-        if not activates and command.program not in _SCENERY:
-            kept.append((command, command.connector))
-        elif kept:
-            kept[-1] = kept[-1][0], command.connector
-    return kept
-
-
-def _only_looks(command: Command) -> bool:
-    return command.program in _LAST_LOOK and not command.operands and not command.outputs
-
-
 def _rendered(command: Command, *, workspace: str, directory: str) -> str:
     where = inside(directory, command.directory) if command.directory else directory
     place = canonical_path(where or ".", workspace=workspace)
-    words = [_quoted(word) for word in _located(command, workspace=workspace, directory=where)]
+    words = [
+        word if _UNQUOTED.fullmatch(word) else shlex.quote(word)
+        for word in _located(command, workspace=workspace, directory=where)
+    ]
     launched = [_VERSIONED.sub(r"\1", word) for word in (*command.runner.split(), words[0])]
     for name in command.outputs:
         words += [">", canonical_path(name, workspace=workspace, directory=where)]
@@ -114,10 +110,6 @@ def _seen(word: str, *, workspace: str, directory: str) -> str:
     if "://" in word or not _PATH.fullmatch(path):
         return word.replace(f"{workspace.rstrip('/')}/", "") if workspace else word
     return canonical_path(path, workspace=workspace, directory=directory) + mark + behind
-
-
-def _quoted(word: str) -> str:
-    return word if re.fullmatch(r"[\w@%+=:,./~*?$!\[\]{}^-]+", word) else shlex.quote(word)
 
 
 def _slashes(path: str) -> str:

@@ -116,13 +116,19 @@ def wrapper_of(outer: CommandForm, inner: CommandForm) -> str:
 
 
 def _form(command: Command) -> CommandForm:
-    name = _script_name(command.typed) if _is_script(command) else command.program
+    name = command.program
+    if "/" in command.typed and not re.search(r"(?:^|/)s?bin/|^[/~$]", command.typed):  # a script of the project
+        parts = [part for part in re.split(r"[/\\]", command.typed) if part not in ("", ".", "..")]
+        name = "/".join(parts[-2:]) or command.typed
     words, targets = _subcommands(name, command.words[1:])
     wrapper = command.runner.split()
     options = frozenset(flag.partition("=")[0] for flag in command.flags if re.match(r"--?[A-Za-z]", flag))
     modes = sorted(options & _MODES) if name not in DATA_PROGRAMS or name in _FORMATTERS else ()
     goal = " ".join([ALIASES.get(name, _SUFFIX.sub("", name.rsplit("/", 1)[-1])), *words, *modes])  # a script may move
-    typed = " ".join([*command.assignments, _without_redirections(command)])
+    start, runner = (command.text.find(part) if part else -1 for part in (command.typed, command.runner))
+    text = command.text[runner if 0 <= runner < start else max(start, 0) :]
+    bare = re.sub(r"\s*(?:\d|&)?>>?\s*(?:&\d|[^\s'\"]+)|\s*<<?-?\s*\S+", " ", text).strip(" (){}")
+    typed = " ".join([*command.assignments, " ".join(bare.split())])
     return CommandForm(
         text=" ".join([*wrapper, name, *words]),
         goal=goal,
@@ -164,20 +170,3 @@ def _subcommands(name: str, rest: tuple[str, ...]) -> tuple[list[str], list[str]
             operands.append(word)
             is_open = False
     return words, operands
-
-
-def _is_script(command: Command) -> bool:
-    return "/" in command.typed and not re.search(r"(?:^|/)s?bin/|^[/~$]", command.typed)
-
-
-def _script_name(path: str) -> str:
-    parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..")]
-    return "/".join(parts[-2:]) or path
-
-
-def _without_redirections(command: Command) -> str:
-    start = command.text.find(command.typed) if command.typed else -1
-    runner = command.text.find(command.runner) if command.runner else -1
-    begin = runner if 0 <= runner < start else max(start, 0)
-    text = command.text[begin:]
-    return " ".join(re.sub(r"\s*(?:\d|&)?>>?\s*(?:&\d|[^\s'\"]+)|\s*<<?-?\s*\S+", " ", text).strip(" (){}").split())

@@ -33,7 +33,8 @@ _LONG_NUMBER = 4
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in order, stemmed, without stop words, identifiers, names and numbers."""
-    plain = _NAME.sub(" ", _SHORT_FORM.sub("", _TOKEN.sub(_without_particulars, text[:_MAX_TEXT])))
+    common = _TOKEN.sub(lambda token: " " if _PARTICULAR.search(token[0]) else token[0], text[:_MAX_TEXT])
+    plain = _NAME.sub(" ", _SHORT_FORM.sub("", common))
     return [piece for word in _LETTERS.findall(plain) for piece in _pieces(word)][:_MAX_WORDS]
 
 
@@ -81,10 +82,6 @@ def shape(identifier: str) -> str:
 
 def _weight(cue: Cue) -> float:
     return max(-_HEAVIEST, min(_HEAVIEST, cue.weight)) if cue.weight == cue.weight else 0.0
-
-
-def _without_particulars(token: re.Match[str]) -> str:
-    return " " if _PARTICULAR.search(token[0]) else token[0]
 
 
 def _valued(words: list[str]) -> dict[str, float]:

@@ -96,16 +96,21 @@ def error_signature(text: str, *, command: str = "") -> str:
 
     A timeout does not show the cause, so there the program is named too, if `command` is given.
     """
-    signature = _signature(_telling_line(_bounded(text)))
+    signature = _signature(_telling_line(text))
     if command and ran_out_of_time(signature):
-        return _signature(f"{_program_in(command)}: {signature}".removeprefix(": "))
+        from tacit.text.shell import parse_command  # slow to load, and hooks seldom need it
+
+        found = next((each for each in parse_command(command) if each.program not in _SILENT), None)
+        program = f"{found.program} {found.subcommand}".strip() if found else ""
+        return _signature(f"{program}: {signature}".removeprefix(": "))
     return signature
 
 
 def output_lines(text: str) -> list[str]:
     """Return the lines of an output without escapes and wrapping, each with single blanks."""
-    bounded = _WRAPPING.sub("", _ESCAPE.sub("", _bounded(text)))
-    return [clean for line in bounded.splitlines() if (clean := _clean(line))]
+    kept = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    plain = _WRAPPING.sub("", _ESCAPE.sub("", kept.replace(_HERE, "")))
+    return [clean for line in plain.splitlines() if (clean := _clean(line))]
 
 
 def telling_lines(output: str) -> list[str]:
@@ -148,17 +153,9 @@ def ran_out_of_time(signature: str) -> bool:
     return _TIMED_OUT.search(signature) is not None
 
 
-def _program_in(command: str) -> str:
-    from tacit.text.shell import parse_command  # slow to load, and hooks seldom need it
-
-    telling = (each for each in parse_command(command) if each.program not in _SILENT)
-    found = next(telling, None)
-    return f"{found.program} {found.subcommand}".strip() if found else ""
-
-
 def missing_name(text: str) -> str:
     """Return the module or program that the error reports as missing; empty if there is none."""
-    return _missing_in(_telling_line(_bounded(text)))
+    return _missing_in(_telling_line(text))
 
 
 def without_name(signature: str) -> str:
@@ -182,45 +179,34 @@ def _missing_in(line: str) -> str:
 
 def _signature(line: str) -> str:
     for _ in range(MAX_LENGTH):  # one mask can uncover another; each round masks at least one thing
-        masked = _masked(line)
+        masked = without_place(line)
+        name = _missing_in(masked)
+        if name and _NO_PROGRAM.fullmatch(masked):
+            masked = f"{name}: command not found"  # each shell words it differently
+        else:
+            masked = _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], _HERE), masked, count=1)
+            masked = _clean(_clean(_MASKED.sub(_mask, masked)).replace(_HERE, name))
         if masked == line:
             break
         line = masked
     return line
 
 
-def _masked(line: str) -> str:
-    line = without_place(line)
-    name = _missing_in(line)
-    if name and _NO_PROGRAM.fullmatch(line):
-        return f"{name}: command not found"  # each shell words it differently
-    line = _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], _HERE), line, count=1)
-    return _clean(_clean(_MASKED.sub(_mask, line)).replace(_HERE, name))
-
-
-def _bounded(text: str) -> str:
-    kept = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    return kept.replace(_HERE, "")
-
-
 def _telling_line(text: str) -> str:
-    lines = [clean for line in _WRAPPING.sub("", _ESCAPE.sub("", text)).splitlines() if (clean := _clean(line))]
+    lines = output_lines(text)
     exceptions = [line for line in lines if _EXCEPTION.fullmatch(line)]
     if exceptions:
         return ([line for line in exceptions if not _WARNING.match(line)] or exceptions)[-1]
     telling = [line for line in lines if _TELLING.search(line)]
-    causes = (line for line in telling if _says_why(line))
-    return without_place(next(causes, "") or _below_heading(lines) or (telling or lines or [""])[-1])
+    cause = next(filter(_says_why, telling), "")
+    if not cause:  # the message that a test runner prints below the failed file
+        at = next((number for number, line in enumerate(lines) if _HEADING.fullmatch(line)), len(lines))
+        cause = next(filter(_says_why, lines[at + 1 :]), "")
+    return without_place(cause or (telling or lines or [""])[-1])
 
 
 def _says_why(line: str) -> bool:
     return tells(_clean(_MASKED.sub(_mask, line)))
-
-
-def _below_heading(lines: list[str]) -> str:
-    """Return the message that a test runner prints below the failed file."""
-    at = next((number for number, line in enumerate(lines) if _HEADING.fullmatch(line)), len(lines))
-    return next((line for line in lines[at + 1 :] if _says_why(line)), "")
 
 
 def _clean(line: str) -> str:

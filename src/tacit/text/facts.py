@@ -71,15 +71,15 @@ def merged(answers: Sequence[Facts], named: Sequence[str]) -> dict[str, tuple[st
 
     So of three accounts the one counts that the task names. Later answers win.
     """
-    telling = [shown for shown in answers if _names(shown, named)]
+    telling = [
+        shown
+        for shown in answers
+        if any(name in value for values in shown.values() for value in values for name in named)
+    ]
     together: dict[str, tuple[str, ...]] = {}
     for shown in telling or answers:
         together.update(shown)
     return together
-
-
-def _names(shown: Facts, named: Sequence[str]) -> bool:
-    return any(name in value for values in shown.values() for value in values for name in named)
 
 
 def identifiers(task: str) -> list[str]:
@@ -137,22 +137,20 @@ def _of_json(document: Any) -> dict[str, tuple[str, ...]]:
     while waiting and kept < MAX_FACTS:
         path, node, depth = waiting.pop()
         if isinstance(node, dict) and depth < MAX_DEPTH:
-            inner = [(_below(path, str(key)), value, depth + 1) for key, value in node.items()]
-            waiting.extend(reversed(inner[:MAX_FACTS]))
+            # An identifier (`variants.1001`) becomes `*`.
+            names = ("*" if _ONE_THING.fullmatch(str(key)) else str(key) for key in node)
+            inner = [
+                (f"{path}.{name}" if path else name, value) for name, value in zip(names, node.values(), strict=True)
+            ]
+            waiting.extend((*each, depth + 1) for each in reversed(inner[:MAX_FACTS]))
         elif isinstance(node, list) and depth < MAX_DEPTH:
             found.setdefault(f"{path}[]", [])
             waiting.extend((f"{path}[]", value, depth + 1) for value in reversed(node[:MAX_FACTS]))
         elif not isinstance(node, dict | list):
             value = node if isinstance(node, str) else json.dumps(node)
-            found.setdefault(path or SAYS, []).append(_clipped(value))
+            found.setdefault(path or SAYS, []).append(value[:MAX_VALUE])
             kept += 1
-    return {key: _distinct(values) for key, values in found.items()}
-
-
-def _below(path: str, key: str) -> str:
-    """Append a name to a path; an identifier (`variants.1001`) becomes `*`."""
-    name = "*" if _ONE_THING.fullmatch(key) else key
-    return f"{path}.{name}" if path else name
+    return {key: tuple(dict.fromkeys(values)) for key, values in found.items()}
 
 
 def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
@@ -175,7 +173,7 @@ def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
             found.setdefault(SAYS, []).append(_clean(line))
         if count >= MAX_FACTS:
             break
-    return {key: _distinct(values) for key, values in found.items()}
+    return {key: tuple(dict.fromkeys(values)) for key, values in found.items()}
 
 
 def _values(text: str) -> list[str]:
@@ -190,12 +188,4 @@ def _values(text: str) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    return _clipped(" ".join(text.split()).strip(" .;,!?"))
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE]
-
-
-def _distinct(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(values))
+    return " ".join(text.split()).strip(" .;,!?")[:MAX_VALUE]

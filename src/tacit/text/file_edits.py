@@ -46,9 +46,13 @@ class FileEdit:
 
 def edits_of(arguments: Mapping[str, Any], *, workspace: str = "") -> tuple[FileEdit, ...]:
     """Return the edits in a tool's arguments; empty if there are none."""
-    patch = next((text for text in _texts(arguments) if _is_patch(text)), "")
-    if patch:
-        return tuple(_file_edit(*parts, workspace=workspace) for parts in patch_files(patch[:_MAX_TEXT]))
+    given = [arguments.get(key) for key in ("patch", "input", "diff", "command", "cmd", "content_patch")]
+    texts = (text for each in given for text in (each if isinstance(each, list | tuple) else [each]))
+    for text in texts:
+        if isinstance(text, str) and (
+            "*** Begin Patch" in text or _FILE.match(text) or _UNIFIED.search(text[:_MAX_TEXT])
+        ):
+            return tuple(_file_edit(*parts, workspace=workspace) for parts in patch_files(text[:_MAX_TEXT]))
     file = _first(arguments, _PATHS)
     if not file:
         return ()
@@ -102,7 +106,8 @@ def patch_files(patch: str) -> Iterator[tuple[str, str, str, list[str]]]:
         if head or plus or line.startswith("*** End Patch") or (line.startswith("diff --git ") and not how):
             if file:
                 yield how, file, moved, lines
-            how, file = (head["how"], head["file"].strip()) if head else ("", _unified_name(line) if plus else "")
+            unified = line[4:].split("\t", maxsplit=1)[0].strip().removeprefix("b/") if plus else ""
+            how, file = (head["how"], head["file"].strip()) if head else ("", unified)
             moved, lines = "", []
         elif move := _MOVE.fullmatch(line.rstrip()):
             moved = move["file"].strip()
@@ -132,23 +137,6 @@ def _of_lines(lines: Sequence[str]) -> Iterator[Hunk]:
         elif not line.startswith("\\"):  # "\ No newline at end of file"
             old.extend([] if line.startswith("+") else [line[1:]])
             new.extend([] if line.startswith("-") else [line[1:]])
-
-
-def _unified_name(line: str) -> str:
-    return line[4:].split("\t", maxsplit=1)[0].strip().removeprefix("b/")
-
-
-def _is_patch(text: str) -> bool:
-    return "*** Begin Patch" in text or bool(_FILE.match(text)) or bool(_UNIFIED.search(text[:_MAX_TEXT]))
-
-
-def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("patch", "input", "diff", "command", "cmd", "content_patch"):
-        value = arguments.get(key)
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from (item for item in value if isinstance(item, str))
 
 
 def _first(arguments: Mapping[str, Any], keys: Sequence[str]) -> str:

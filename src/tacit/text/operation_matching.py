@@ -12,7 +12,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from tacit.text.shell import Command
 from tacit.text.tool_calls import DESCRIBING, FRAMING, Effect, Operation, edits_in_place
 
 
@@ -87,17 +86,15 @@ def value_matches(wanted: object, given: object) -> bool:
             key in given and value_matches(value, given[key]) for key, value in wanted.items()
         )
     if isinstance(wanted, list | tuple):
-        return isinstance(given, list | tuple) and _same_list(list(wanted), list(given))
+        open_items = [item for item in wanted if isinstance(item, str) and has_placeholder(item)]
+        return (
+            isinstance(given, list | tuple)
+            and (bool(open_items) or len(wanted) == len(given))
+            and all(any(value_matches(item, other) for other in given) for item in wanted if item not in open_items)
+        )
     if isinstance(wanted, str) and (has_placeholder(wanted) or _is_prose(wanted)):
         return _is_prose(wanted) or _pattern(_normalised(wanted)).fullmatch(_normalised(given)) is not None
     return _normalised(wanted) == _normalised(given)
-
-
-def _same_list(wanted: list[object], given: list[object]) -> bool:
-    if any(isinstance(item, str) and has_placeholder(item) for item in wanted):
-        fixed = [item for item in wanted if not (isinstance(item, str) and has_placeholder(item))]
-        return all(any(value_matches(item, other) for other in given) for item in fixed)
-    return len(wanted) == len(given) and all(any(value_matches(item, other) for other in given) for item in wanted)
 
 
 def _is_prose(text: str) -> bool:
@@ -183,7 +180,10 @@ def _compare_commands(wanted: Operation, done: Operation) -> OperationMatch:
         _compare_flags(ours.flags, theirs.flags),
         _compare_assignments(ours.assignments, theirs.assignments),
     )
-    if OperationMatch.DIFFERENT in parts or not _operands_match(wanted.effect, ours, theirs):
+    # At least half of the operands that a skill fixes must be there; only operations that write need them.
+    fixed = [word for word in ours.operands if not has_placeholder(word) and not _is_prose(word)]
+    found = sum(any(_same_file(word, other) for other in theirs.operands) for word in fixed)
+    if OperationMatch.DIFFERENT in parts or (wanted.effect is Effect.WRITE and 2 * found < len(fixed)):
         return OperationMatch.DIFFERENT
     return OperationMatch.OPPOSED if OperationMatch.OPPOSED in parts else OperationMatch.SAME
 
@@ -222,11 +222,3 @@ def _compare_assignments(wanted: tuple[str, ...], given: tuple[str, ...]) -> Ope
         if not value_matches(value, had[name]):
             return OperationMatch.OPPOSED
     return OperationMatch.SAME
-
-
-def _operands_match(effect: Effect, wanted: Command, given: Command) -> bool:
-    """Whether at least half of the operands that a skill fixes are there; only operations that write need them."""
-    fixed = [word for word in wanted.operands if not has_placeholder(word) and not _is_prose(word)]
-    if effect is not Effect.WRITE or not fixed:
-        return True
-    return 2 * sum(any(_same_file(word, other) for other in given.operands) for word in fixed) >= len(fixed)

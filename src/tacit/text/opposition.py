@@ -86,7 +86,11 @@ def opposed(left: str, right: str) -> str:
     ours, theirs = sayings(left), sayings(right)
     for one in ours:
         for other in theirs:
-            if _bans(one, other) or _bans(other, one) or _swaps(one, other) or _fixes_otherwise(one, other):
+            if one.chosen and other.chosen:
+                swaps = bool(one.chosen & other.left and one.left & other.chosen)
+            else:
+                swaps = _puts_aside(one, other) or _puts_aside(other, one)
+            if swaps or _bans(one, other) or _bans(other, one) or _fixes_otherwise(one, other):
                 return f"“{_short(one.text)}” against “{_short(other.text)}”"
     return ""
 
@@ -108,19 +112,14 @@ def _read(sentence: str) -> Saying | None:
             return Saying(sentence, False, about, chosen=chosen - left, left=left - chosen)
     if _NEGATED.search(sentence):
         return Saying(sentence, True, about)
-    verb, things, purpose = _fixed(sentence)
-    if not verb and (match := _STATES.match(sentence)):
+    if match := _FIXES.match(sentence):
+        thing, *rest = _PURPOSE.split(match["rest"], maxsplit=1)
+        verb, purpose = match["verb"].casefold().rstrip("s"), _words(" ".join(rest))
+        return Saying(sentence, False, about, verb=verb, object=_words(thing), purpose=purpose)
+    if match := _STATES.match(sentence):
         subject = _words(match["subject"]) and _words(match["subject"]) | {match["verb"].casefold().rstrip("s")}
         return Saying(sentence, False, about, subject=subject, stated=_words(match["rest"]))
-    return Saying(sentence, False, about, verb=verb, object=things, purpose=purpose)
-
-
-def _fixed(sentence: str) -> tuple[str, frozenset[str], frozenset[str]]:
-    match = _FIXES.match(sentence)
-    if not match:
-        return "", frozenset(), frozenset()
-    thing, *purpose = _PURPOSE.split(match["rest"], maxsplit=1)
-    return match["verb"].casefold().rstrip("s"), _words(thing), _words(" ".join(purpose))
+    return Saying(sentence, False, about)
 
 
 def _bans(ban: Saying, other: Saying) -> bool:
@@ -150,14 +149,8 @@ def _in_a_row(words: frozenset[str], text: str) -> bool:
     return bool(at) and max(at) - min(at) < len(at)
 
 
-def _swaps(one: Saying, other: Saying) -> bool:
-    """Whether one uses what the other replaces."""
-    if one.chosen and other.chosen:
-        return bool(one.chosen & other.left and one.left & other.chosen)
-    return _puts_aside(one, other) or _puts_aside(other, one)
-
-
 def _puts_aside(swap: Saying, plain: Saying) -> bool:
+    """Whether one uses what the other replaces."""
     asked = plain.object if not plain.banned else frozenset[str]()
     return bool(asked & swap.left) and not asked & swap.chosen
 

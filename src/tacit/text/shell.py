@@ -6,6 +6,7 @@ shell grammar: what it cannot parse stays as words.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections import namedtuple  # `typing` takes a hook too long to load
@@ -29,7 +30,6 @@ from tacit.text.programs import (
     WRAPPERS,
     WRAPPERS_VALUED,
 )
-from tacit.text.working_directory import WorkingDirectory, folders_named, inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ MAX_TEXT = 20_000  # longer scripts are data, not typed commands
 
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+_GOALS_AS_OPERANDS = frozenset("make gmake just mvn mvnw gradle gradlew sbt rake".split())
 BARE = "="
 """Stands for the program where a command only sets variables."""
 
@@ -87,14 +88,24 @@ def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
 
 def _parse(text: str, bare: bool) -> tuple[Command, ...]:
     commands: list[Command] = []
-    here = WorkingDirectory()
+    here = ""  # changed by `cd` and `pushd`, restored by `popd` and the end of a subshell
+    pushed: list[str] = []
+    around: list[str] = []
     for segment, connector in _segments(without_heredocs(text)[:MAX_TEXT]):
-        here.enter(segment)
-        command = _command(segment, connector=connector, directory=here.directory)
+        opened = re.match(r"[\s({]*", segment)
+        around += [here] * (opened.group().count("(") if opened else 0)
+        command = _command(segment, connector=connector, directory=here)
         if command is not None and (command.program != BARE or bare):
             commands.append(command)
-            here.follow(command.program, command.operands)
-        here.leave(segment)
+            if command.program == "popd":
+                here = pushed.pop() if pushed else ""
+            elif command.program.casefold() in ("cd", "pushd", "chdir", "set-location"):
+                pushed += [here] if command.program == "pushd" else []
+                target = command.operands[0] if command.operands else "~"
+                here = "" if target == "-" else inside(here, target)
+        closed = segment.count(")") - len(re.findall(r"(?<=[^\s({])\(", segment))
+        for _ in range(min(closed, len(around))):
+            here = around.pop()
     return tuple(commands)
 
 
@@ -123,7 +134,14 @@ def is_check(command: Command | str) -> bool:
     if CHECK_SCRIPT.fullmatch(command.program):
         return True
     goals = CHECK_GOALS.get(command.program)
-    return goals is not None and any(goals.fullmatch(word) for word in _goal_words(command))
+    words = [command.subcommand]
+    if command.program in _GOALS_AS_OPERANDS:
+        words += command.operands
+    if command.program == "cmake":
+        words += command.flags
+    if command.program == "cargo" and "--check" in command.flags:
+        words.append(f"{command.subcommand} --check")
+    return goals is not None and any(map(goals.fullmatch, words))
 
 
 def shell_text(arguments: Mapping[str, Any], keys: Sequence[str] = ("command", "cmd", "script")) -> str:
@@ -139,16 +157,6 @@ def shell_text(arguments: Mapping[str, Any], keys: Sequence[str] = ("command", "
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
-
-
-def _goal_words(command: Command) -> Iterator[str]:
-    yield command.subcommand
-    if command.program in ("make", "gmake", "just", "mvn", "mvnw", "gradle", "gradlew", "sbt", "rake"):
-        yield from command.operands
-    if command.program == "cmake":
-        yield from command.flags
-    if command.program == "cargo" and "--check" in command.flags:
-        yield f"{command.subcommand} --check"
 
 
 def nested_script(command: Command) -> str:
@@ -191,7 +199,13 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
         i = _skip_quoted(text, i)
         if i >= len(text):
             break
-        operator = _operator(text, i)
+        operator = text[i : i + 2]
+        if operator not in ("&&", "||", ";;", "|&"):
+            operator = text[i] if text[i] in ";|&\n" else ""
+        if (operator == "&" and (text[i + 1 : i + 2] == ">" or text[i - 1 : i] in (">", "<"))) or (
+            operator == "|" and text[i - 1 : i] == ">"
+        ):
+            operator = ""  # part of a redirection
         if operator:
             yield text[start:i].strip(), ";" if operator in ("\n", ";;") else "|" if operator == "|&" else operator
             i += len(operator)
@@ -203,18 +217,6 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
         else:
             i += 1
     yield text[start:].strip(), ""
-
-
-def _operator(text: str, i: int) -> str:
-    two = text[i : i + 2]
-    if two in ("&&", "||", ";;", "|&"):
-        return two
-    character = text[i]
-    if character == "&" and (text[i + 1 : i + 2] == ">" or text[i - 1 : i] in (">", "<")):
-        return ""
-    if character == "|" and text[i - 1 : i] == ">":
-        return ""
-    return character if character in ";|&\n" else ""
 
 
 def _skip_quoted(text: str, i: int) -> int:
@@ -231,18 +233,36 @@ def _skip_quoted(text: str, i: int) -> int:
             end += 2 if text[end] == "\\" else 1
         return end + 1
     if character == "$" and text[i + 1 : i + 2] == "(":
-        return _closing(text, i + 1)
+        depth, i = 0, i + 1
+        while i < len(text):
+            depth += {"(": 1, ")": -1}.get(text[i], 0)
+            i = _skip_quoted(text, i) if text[i] in "'\"\\" else i + 1
+            if depth == 0:
+                break
     return i
 
 
-def _closing(text: str, i: int) -> int:
-    depth = 0
-    while i < len(text):
-        depth += {"(": 1, ")": -1}.get(text[i], 0)
-        i = _skip_quoted(text, i) if text[i] in "'\"\\" else i + 1
-        if depth == 0:
-            return i
-    return i
+# --- working directory ----------------------------------------------------------------------------------------------
+
+_LONGEST_PATH = 4096
+_STANDS_ALONE = re.compile(r"[/~$]|[A-Za-z]:[\\/]")
+
+
+def inside(directory: str, path: str) -> str:
+    """Return a path relative to the start of the line: `../b` in `a` is `b`; an absolute path stays."""
+    if not directory or len(directory) > _LONGEST_PATH or _STANDS_ALONE.match(path):
+        return path
+    return posixpath.normpath(f"{directory}/{path}")
+
+
+def folders_named(programs: Sequence[str], words: Sequence[str]) -> Iterator[str]:
+    """Yield the folders in a command's flags: `-C web`, `--prefix=web`."""
+    flags = frozenset[str]().union(*(FOLDER_FLAGS.get(program, ()) for program in programs))
+    for word, following in zip(words, [*words[1:], ""], strict=True) if flags else ():
+        name, given, behind = word.partition("=")
+        value = behind if given else following
+        if name in flags and value:
+            yield value
 
 
 # --- one command ----------------------------------------------------------------------------------------------------
@@ -256,10 +276,14 @@ _SCRIPT = re.compile(r".+\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)")
 def _command(segment: str, *, connector: str, directory: str) -> Command | None:
     words, outputs = _words(segment)
     assignments: list[str] = []
-    while words and (words[0] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[0]) or _wraps(words)):
+    while words:
+        assigned = _ASSIGNMENT.fullmatch(words[0])
+        # `sudo x` runs x; `env` alone and `command -v x` do not.
+        wraps = words[0] in WRAPPERS and len(words) > 1 and words[:2] not in (["command", "-v"], ["command", "-V"])
+        if not (words[0] in _KEYWORDS or assigned or wraps):
+            break
         word = words.pop(0)
-        if _ASSIGNMENT.fullmatch(word):
-            assignments.append(word)
+        assignments += [word] if assigned else []
         while word in WRAPPERS and len(words) > 1 and _WRAPPER_VALUES.fullmatch(words[0]):
             if words.pop(0) in WRAPPERS_VALUED.get(word, ()):
                 words.pop(0)
@@ -287,11 +311,6 @@ def _command(segment: str, *, connector: str, directory: str) -> Command | None:
         connector=connector,
         text=segment,
     )
-
-
-def _wraps(words: list[str]) -> bool:
-    """`sudo x` runs x; `env` alone and `command -v x` do not."""
-    return words[0] in WRAPPERS and len(words) > 1 and words[:2] not in (["command", "-v"], ["command", "-V"])
 
 
 def _words(segment: str) -> tuple[list[str], list[str]]:
@@ -335,8 +354,14 @@ def _program(words: list[str]) -> tuple[str, str, list[str]]:
         return "", first, rest
     if first in LAUNCHERS and (inner := _past_flags(first, rest)):
         return first, _basename(inner[0]).split("@")[0] or inner[0], inner[1:]
-    if _INTERPRETER.fullmatch(first):
-        return _interpreted(first, rest)
+    for i, word in enumerate(rest) if _INTERPRETER.fullmatch(first) else ():
+        if word == "-m" and i + 1 < len(rest) and first.startswith("py"):
+            return f"{first} -m", rest[i + 1], rest[i + 2 :]
+        is_flag = word.startswith("-")
+        if not is_flag and (_SCRIPT.fullmatch(word) or "/" in word or _basename(word) == "artisan"):
+            return first, _basename(word), rest[i + 1 :]
+        if not is_flag or word.startswith(("-c", "-e", "-lc")):
+            break
     return "", first, rest
 
 
@@ -349,21 +374,18 @@ def _past_flags(program: str, words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
-    for i, word in enumerate(rest):
-        if word == "-m" and i + 1 < len(rest) and first.startswith("py"):
-            return f"{first} -m", rest[i + 1], rest[i + 2 :]
-        if not word.startswith("-"):
-            if _SCRIPT.fullmatch(word) or "/" in word or _basename(word) == "artisan":
-                return first, _basename(word), rest[i + 1 :]
-            break
-        if word.startswith(("-c", "-e", "-lc")):
-            break
-    return "", first, rest
-
-
 def _subcommand(program: str, rest: list[str], folders: list[str]) -> tuple[str, list[str]]:
-    operands = [word for word in _past_values(program, rest) if not word.startswith("-") or word == "-"]
+    valued = VALUED_FLAGS.get(program, frozenset())
+    operands: list[str] = []
+    verb: list[str] = []
+    value_next = False
+    for word in rest:  # values of flags before the subcommand are left out
+        if not value_next and (not word.startswith("-") or word == "-"):
+            operands.append(word)
+        complete = bool(verb) and not (len(verb) == 1 and TWO_WORDS.fullmatch(f"{program} {verb[0]}"))
+        if not value_next and not word.startswith("-"):
+            verb.append(word)
+        value_next = not value_next and not complete and word in valued
     for folder in folders:
         if folder in operands:
             operands.remove(folder)
@@ -386,20 +408,6 @@ def _verb_of_script(rest: list[str], operands: list[str]) -> tuple[str, list[str
         at = operands.index(word)
         return word, [*operands[:at], *operands[at + 1 :]]
     return "", operands
-
-
-def _past_values(program: str, rest: list[str]) -> Iterator[str]:
-    """Yield the words without the values of flags before the subcommand."""
-    valued = VALUED_FLAGS.get(program, frozenset())
-    verb: list[str] = []
-    value_next = False
-    for word in rest:
-        if not value_next:
-            yield word
-        complete = bool(verb) and not (len(verb) == 1 and TWO_WORDS.fullmatch(f"{program} {verb[0]}"))
-        if not value_next and not word.startswith("-"):
-            verb.append(word)
-        value_next = not value_next and not complete and word in valued
 
 
 def _basename(word: str) -> str:

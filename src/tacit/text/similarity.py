@@ -1,7 +1,6 @@
 """How similar two texts, sets or sequences are, which of many to compare at all, and which items correspond. Pure.
 
-Thresholds belong to the callers. The two indexes keep comparisons few: `candidate_pairs` is exact for a Jaccard threshold,
-`NeighbourIndex` returns the few that share most of what is rare.
+Thresholds belong to the callers. `NeighbourIndex` keeps comparisons few: it returns those that share most of what is rare.
 """
 
 from __future__ import annotations
@@ -9,14 +8,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from tacit.text.words import term_set
-
-Shingle = tuple[str, ...]
-"""Some words on end."""
 
 
 def jaccard(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> float:
@@ -35,53 +31,15 @@ def text_similarity(left: str, right: str) -> float:
     return jaccard(term_set(left), term_set(right))
 
 
-def shared_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """Return the length of the longest common subsequence."""
+def order_similarity(left: Sequence[Hashable], right: Sequence[Hashable]) -> float:
+    """Return the Dice measure of the longest common subsequence: the same things in the same order give 1."""
     row = [0] * (len(right) + 1)
     for a in left:
         diagonal = 0
         for j, b in enumerate(right, start=1):
             diagonal, row[j] = row[j], diagonal + 1 if a == b else max(row[j], row[j - 1])
-    return row[-1]
-
-
-def order_similarity(left: Sequence[Hashable], right: Sequence[Hashable]) -> float:
-    """Return the Dice measure of the longest common subsequence: the same things in the same order give 1."""
     total = len(left) + len(right)
-    return 2 * shared_subsequence(left, right) / total if total else 0.0
-
-
-def shingles(words: Sequence[str], length: int) -> frozenset[Shingle]:
-    """Return every run of so many words; a shorter text is one shingle as a whole."""
-    if len(words) <= length:
-        return frozenset([tuple(words)] if words else [])
-    return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1))
-
-
-def rarest_members(sets: Sequence[AbstractSet[Hashable]], least: float) -> list[list[Hashable]]:
-    """Return the rarest members of each set, so many that two sets with a Jaccard of at least `least` share one of them."""
-    frequency = Counter(member for each in sets for member in each)
-    ranked = (sorted(each, key=lambda member: (frequency[member], repr(member))) for each in sets)
-    return [each[: len(each) - math.ceil(least * len(each)) + 1] for each in ranked]
-
-
-def candidate_pairs(keys: Iterable[tuple[Iterable[Hashable], Iterable[Hashable]]]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of positions that share a key in both of their two lists; each position with itself too."""
-    # One index per list: an index of all combinations of both would grow with their product.
-    holders: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = ({}, {})
-    known: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
-    for position, (first, second) in enumerate(keys):
-        known.append((frozenset(first), frozenset(second)))
-        sharing = []
-        for own, index in zip(known[position], holders, strict=True):
-            for key in own:
-                index.setdefault(key, []).append(position)
-            sharing.append([index[key] for key in own])
-        fewer = min((0, 1), key=lambda side: sum(map(len, sharing[side])))
-        other_keys = known[position][1 - fewer]
-        for other in set().union(*sharing[fewer]):
-            if not other_keys.isdisjoint(known[other][1 - fewer]):
-                yield other, position
+    return 2 * row[-1] / total if total else 0.0
 
 
 class NeighbourIndex:
@@ -105,38 +63,6 @@ class NeighbourIndex:
     def weight(self, feature: Hashable) -> float:
         """Return how much it counts to share a feature: the rarer, the more."""
         return math.log1p(len(self._features) / self.frequency[feature])
-
-
-class Clusters:
-    """Positions that belong together by pairs (union-find)."""
-
-    def __init__(self, count: int) -> None:
-        """Begin with each position alone."""
-        self._leader = list(range(count))
-
-    def join(self, left: int, right: int) -> None:
-        """Put two positions, and all that belong to them, together."""
-        first, second = sorted((self.lead(left), self.lead(right)))
-        self._leader[second] = first
-
-    def lead(self, position: int) -> int:
-        """Return the first position of a cluster."""
-        leader = self._leader
-        while leader[position] != position:
-            leader[position] = leader[leader[position]]
-            position = leader[position]
-        return position
-
-    def leaders(self) -> list[int]:
-        """Return for each position the first of its cluster."""
-        return [self.lead(position) for position in range(len(self._leader))]
-
-    def several(self) -> list[list[int]]:
-        """Return the clusters of more than one position."""
-        clusters: dict[int, list[int]] = {}
-        for position, leader in enumerate(self.leaders()):
-            clusters.setdefault(leader, []).append(position)
-        return [cluster for cluster in clusters.values() if len(cluster) > 1]
 
 
 T = TypeVar("T")

@@ -231,7 +231,8 @@ def operations_of(tool: str, arguments: Mapping[str, Any], *, workspace: str = "
         return ()
     if name in FILE_READERS or name in FILE_WRITERS:
         effect = _FILE_TOOLS[name]
-        path = _canonical_path(arguments, workspace)
+        path = _named_path(arguments, workspace=workspace)
+        path = canonical_path(path, workspace=workspace) if named_file(arguments) is not None else path
         return (Operation(name=str(effect), effect=effect, path=path, arguments=arguments),)
     return (Operation(name=name, effect=_function_effect(name), arguments=arguments),)
 
@@ -372,8 +373,3 @@ def _named_path(arguments: Mapping[str, Any], *, workspace: str = "") -> str:
         return named
     edits = edits_of(arguments, workspace=workspace)
     return edits[0].file if len(edits) == 1 else ""
-
-
-def _canonical_path(arguments: Mapping[str, Any], workspace: str) -> str:
-    path = _named_path(arguments, workspace=workspace)
-    return canonical_path(path, workspace=workspace) if named_file(arguments) is not None else path

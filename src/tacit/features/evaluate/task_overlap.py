@@ -10,6 +10,7 @@ always makes another task. All comparisons are exact.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement, product
 
 from tacit.features.evaluate.tool import Call, Turn
-from tacit.text.similarity import Clusters, Shingle, candidate_pairs, jaccard, rarest_members, shingles
+from tacit.text.similarity import jaccard
 from tacit.text.tool_calls import Effect, operations_of
 from tacit.text.words import terms
 
@@ -46,6 +47,10 @@ _NUMBER = re.compile(
 )
 """Numbers, names of letters and digits, and days in listings. A date without a time stays, because it may matter; so do
 `4G` and `v2`, which name things."""
+
+
+Shingle = tuple[str, ...]
+"""Some words on end."""
 
 
 @dataclass(frozen=True)
@@ -381,3 +386,68 @@ def _by_answers(
     for place, matter in members:
         found.setdefault(answers(matter, calls, numberless=numberless), []).append(place)
     return found
+
+
+def shingles(words: Sequence[str], length: int) -> frozenset[Shingle]:
+    """Return every run of so many words; a shorter text is one shingle as a whole."""
+    if len(words) <= length:
+        return frozenset([tuple(words)] if words else [])
+    return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1))
+
+
+def rarest_members(sets: Sequence[AbstractSet[Hashable]], least: float) -> list[list[Hashable]]:
+    """Return the rarest members of each set, so many that two sets with a Jaccard of at least `least` share one of them."""
+    frequency = Counter(member for each in sets for member in each)
+    ranked = (sorted(each, key=lambda member: (frequency[member], repr(member))) for each in sets)
+    return [each[: len(each) - math.ceil(least * len(each)) + 1] for each in ranked]
+
+
+def candidate_pairs(keys: Iterable[tuple[Iterable[Hashable], Iterable[Hashable]]]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of positions that share a key in both of their two lists; each position with itself too."""
+    # One index per list: an index of all combinations of both would grow with their product.
+    holders: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = ({}, {})
+    known: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
+    for position, (first, second) in enumerate(keys):
+        known.append((frozenset(first), frozenset(second)))
+        sharing = []
+        for own, index in zip(known[position], holders, strict=True):
+            for key in own:
+                index.setdefault(key, []).append(position)
+            sharing.append([index[key] for key in own])
+        fewer = min((0, 1), key=lambda side: sum(map(len, sharing[side])))
+        other_keys = known[position][1 - fewer]
+        for other in set().union(*sharing[fewer]):
+            if not other_keys.isdisjoint(known[other][1 - fewer]):
+                yield other, position
+
+
+class Clusters:
+    """Positions that belong together by pairs (union-find)."""
+
+    def __init__(self, count: int) -> None:
+        """Begin with each position alone."""
+        self._leader = list(range(count))
+
+    def join(self, left: int, right: int) -> None:
+        """Put two positions, and all that belong to them, together."""
+        first, second = sorted((self.lead(left), self.lead(right)))
+        self._leader[second] = first
+
+    def lead(self, position: int) -> int:
+        """Return the first position of a cluster."""
+        leader = self._leader
+        while leader[position] != position:
+            leader[position] = leader[leader[position]]
+            position = leader[position]
+        return position
+
+    def leaders(self) -> list[int]:
+        """Return for each position the first of its cluster."""
+        return [self.lead(position) for position in range(len(self._leader))]
+
+    def several(self) -> list[list[int]]:
+        """Return the clusters of more than one position."""
+        clusters: dict[int, list[int]] = {}
+        for position, leader in enumerate(self.leaders()):
+            clusters.setdefault(leader, []).append(position)
+        return [cluster for cluster in clusters.values() if len(cluster) > 1]

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tacit.features.evaluate.task_overlap import (
     ALIKE,
+    Clusters,
     Leak,
     TaskProfile,
+    candidate_pairs,
     find_leaks,
     initial_observations,
     near_duplicates,
@@ -21,7 +23,7 @@ from tacit.features.evaluate.task_overlap import (
     same_start,
 )
 from tacit.features.evaluate.tool import Call, Turn
-from tacit.text.similarity import Clusters, candidate_pairs, jaccard
+from tacit.text.similarity import jaccard
 
 
 def call(tool: str, **arguments: object) -> Call:
