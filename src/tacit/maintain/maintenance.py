@@ -9,10 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
-from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
+from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
-from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, coded
 from tacit.domain.ports import LanguageModel
@@ -51,23 +50,9 @@ class Maintenance:
 
     def plan(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
         """Return everything that could be done for the library now, with reasons, by kind. Changes nothing."""
-        library = LibraryView(self._store, self.context.config.policy, at=self.context.now(), progress=progress)
-        moved: set[str] = set()
-        cares: list[Care] = []
-        for care in self._findings(library):
-            if care.move and care.move.version_id in moved:
-                continue  # the first check that changes a version's status wins
-            moved |= {care.move.version_id} if care.move else set()
-            cares.append(care if library.pinned.isdisjoint(_changed_skills(care)) else _left_alone(care))
-        gone = {care.move.version_id for care in cares if care.move and care.move.after not in RECALLABLE}
-        cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
-        order = list(CareKind)
-        return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
-
-    def _findings(self, library: LibraryView) -> list[Care]:
-        """Run every check; of two that would change one version the earlier takes precedence."""
-        store, at = library.store, library.at
-        return [
+        store, at = self._store, self.context.now()
+        library = LibraryView(store, self.context.config.policy, at=at, progress=progress)
+        findings = [
             *earned_changes(library),
             *suspended_versions(library),
             *useless_skills(library),
@@ -80,6 +65,19 @@ class Maintenance:
             *nomination.cares(self.context, at=at),
             *revalidation.contracts(store, self.context.project, look, at=at),
         ]
+        moved: set[str] = set()
+        cares: list[Care] = []
+        for care in findings:
+            if care.move and care.move.version_id in moved:
+                continue  # the first check that changes a version's status wins
+            moved |= {care.move.version_id} if care.move else set()
+            left_alone = {"move": None, "candidate": None, "remark": None, "advice": (coded(Advice.PINNED),)}
+            is_pinned = not library.pinned.isdisjoint(_changed_skills(care))
+            cares.append(dataclasses.replace(care, **left_alone) if is_pinned else care)
+        gone = {care.move.version_id for care in cares if care.move and care.move.after not in RECALLABLE}
+        cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
+        order = list(CareKind)
+        return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
 
     def apply(self, actions: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
         """Apply planned actions for a person; return what was done of each, and what evidence moved as well."""
@@ -112,7 +110,9 @@ class Maintenance:
 
     def _apply_one(self, care: Care, *, by: str) -> None:
         if care.candidate:
-            self._require_parents(care.candidate)
+            for stored in map(self._store.version, care.candidate.parents):
+                if stored.status in _GONE:  # turned down since the plan was made
+                    raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
             verdict = self._admission.admit_in_scope(care.candidate)
             if verdict.decision is Decision.REJECT:
                 why = "; ".join(each.message for each in verdict.findings[:2])
@@ -122,12 +122,6 @@ class Maintenance:
             self._store.add_transition(dataclasses.replace(care.move, by=who, at=self.context.now(), id=""))
         if care.remark:
             self._store.add(care.remark)
-
-    def _require_parents(self, candidate: Candidate) -> None:
-        """Raise if a version that a candidate is made of has been turned down or removed since the plan was made."""
-        for stored in map(self._store.version, candidate.parents):
-            if stored.status in _GONE:
-                raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
 
     def apply_status_changes(self, version_ids: Collection[str] | None = None) -> list[Transition]:
         """Apply the status changes that verified evidence calls for."""
@@ -157,26 +151,22 @@ class Maintenance:
     ) -> list[Care]:
         """Return what came of running skills again; with `keep` it is stored as evidence and may change statuses."""
         found: list[Care] = []
-        left_alone = pinned(self._store.remarks(about=About.PIN))
+        left_alone, policy = pinned(self._store.remarks(about=About.PIN)), self.context.config.policy
         for done, total, care, evidence in tried:
             wanted = dataclasses.replace(care, move=None) if care.skill_id in left_alone else care
             if keep:
-                self._keep(wanted, evidence)
+                with self._store.transaction():
+                    if wanted.remark:
+                        self._store.add(wanted.remark)
+                    if evidence:
+                        self._store.add(evidence)
+                    if wanted.move:
+                        self._store.add_transition(wanted.move)
+                    apply_status_changes(self._store, policy, at=self.context.now(), version_ids=[wanted.subject])
             found.append(dataclasses.replace(wanted, applied=keep and bool(wanted.remark or wanted.move)))
             if progress:
                 progress(done, total)
         return found
-
-    def _keep(self, care: Care, evidence: Evidence | None) -> None:
-        with self._store.transaction():
-            if care.remark:
-                self._store.add(care.remark)
-            if evidence:
-                self._store.add(evidence)
-            if care.move:
-                self._store.add_transition(care.move)
-            policy, at = self.context.config.policy, self.context.now()
-            apply_status_changes(self._store, policy, at=at, version_ids=[care.subject])
 
     def record_dependencies(self) -> None:
         """Record what usable skills rely on in this project, so that later changes to it can be noticed."""
@@ -271,10 +261,6 @@ class Maintenance:
         done = mirroring.synchronise(self.context, promotion.promotion_request(self.context))
         self._publish()
         return done
-
-
-def _left_alone(care: Care) -> Care:
-    return dataclasses.replace(care, move=None, candidate=None, remark=None, advice=(coded(Advice.PINNED),))
 
 
 def _changed_skills(care: Care) -> set[str]:

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from tacit.config.location import MEMORY
 from tacit.config.settings import Policy
-from tacit.domain.archive import Source, SourceKind, Tombstone
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
@@ -73,18 +73,13 @@ def synchronise(context: StoreContext, request: PromotionRequest) -> Synchronise
                 scope = Scope(Level.PROJECT, context.scope.key or request.source.project)
                 done = mirror(context.store, store, policy=context.config.policy, scope=scope, at=request.at)
                 hand_over(context.store, home, request)
-                _settle_home(home, reported_by_several(store, done.reported))
+                if several := reported_by_several(store, done.reported):
+                    with store.transaction():
+                        if apply_status_changes(store, home.config.policy, at=home.now(), version_ids=several):
+                            publishing.publish(store, home.embedder)
     except StoreOutage as fault:
         _LOG.warning("the personal store was not mirrored: %s", fault.code)
     return done
-
-
-def _settle_home(home: StoreContext, version_ids: Sequence[str]) -> None:
-    if not version_ids:
-        return
-    with home.store.transaction():
-        if apply_status_changes(home.store, home.config.policy, at=home.now(), version_ids=version_ids):
-            publishing.publish(home.store, home.embedder)
 
 
 def purged_but_at_home(context: StoreContext) -> list[StoredVersion]:
@@ -107,14 +102,10 @@ def mirror(project: Store, home: Store, *, policy: Policy, scope: Scope, at: dat
     return Synchronised(added=added, followed=followed, purged=purged, reported=_report(project, home, mirrors, scope))
 
 
-def is_mirror(store: Store, stored: StoredVersion) -> bool:
-    """Whether a version was copied from the person's store."""
-    return stored.skill.scope.level in HOME_LEVELS and store.transitions(stored.version.id)[0].by == MIRROR
-
-
 def _mirrors(project: Store) -> list[StoredVersion]:
+    """What was copied from the person's store."""
     broad = [stored for stored in project.catalogue() if stored.skill.scope.level in HOME_LEVELS]
-    return [stored for stored in broad if is_mirror(project, stored)]
+    return [stored for stored in broad if project.transitions(stored.version.id)[0].by == MIRROR]
 
 
 def _purge(project: Store, home: Store, *, at: datetime) -> Iterator[str]:
@@ -126,20 +117,16 @@ def _purge(project: Store, home: Store, *, at: datetime) -> Iterator[str]:
         return
     for stored in _mirrors(project):
         stone = new.get(stored.version.id) or new.get(stored.version.hash)
-        if stone is not None:
-            _purge_mirror(project, stored, stone, at=at)
-            yield stored.version.id
+        if stone is None:
+            continue
+        descent = project.descent(Source(kind=SourceKind.IMPORTED, value=stored.version.hash))
+        if not descent.is_empty:  # otherwise it was removed together with another copy
+            reason = f"purged at home{': ' if stone.reason else ''}{stone.reason}"
+            project.purge(descent, by=stone.by or MIRROR, at=at, reason=reason)
+        yield stored.version.id
     with project.transaction():
         for stone in new.values():
             project.add(stone)
-
-
-def _purge_mirror(project: Store, stored: StoredVersion, stone: Tombstone, *, at: datetime) -> None:
-    descent = project.descent(Source(kind=SourceKind.IMPORTED, value=stored.version.hash))
-    if descent.is_empty:  # it was removed together with another copy
-        return
-    reason = f"purged at home{': ' if stone.reason else ''}{stone.reason}"
-    project.purge(descent, by=stone.by or MIRROR, at=at, reason=reason)
 
 
 def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterator[str]:
@@ -192,16 +179,16 @@ def _follow(project: Store, home: Store, mirrors: Sequence[StoredVersion], *, at
         elif here in RECALLABLE and there is not None and there not in RECALLABLE:
             after = there if there in _FOLLOWED_STATUSES else Status.RETIRED
             reason = coded("status_at_home", status=str(there))
-        elif here in (Status.RETIRED, Status.STALE) and there in RECALLABLE and _followed_home(project, copy):
+        elif (
+            here in (Status.RETIRED, Status.STALE)
+            and there in RECALLABLE
+            and project.transitions(copy.version.id)[-1].by == MIRROR  # no person decided otherwise here
+        ):
             after, reason = Status.TRIAL, coded("recallable_at_home")
         else:
             continue
         project.add_transition(_transition(copy, here, after, reason, at=at))
         yield copy.version.id
-
-
-def _followed_home(project: Store, copy: StoredVersion) -> bool:
-    return project.transitions(copy.version.id)[-1].by == MIRROR
 
 
 def _report(project: Store, home: Store, mirrors: Sequence[StoredVersion], scope: Scope) -> tuple[str, ...]:

@@ -119,6 +119,11 @@ class SkillFindings:
     comparison: ParentComparison | None = None
     """With its parent, if it is a later version."""
 
+    @property
+    def regressions(self) -> tuple[Regression, ...]:
+        """The tasks that an earlier version solved and this one fails."""
+        return self.comparison.regressions if self.comparison else ()
+
 
 class _LibrarySteps:
     """The steps of all skills in use, by label."""
@@ -138,8 +143,12 @@ def examine_all(store: Store) -> list[SkillFindings]:
     """Return the findings on every skill in use that has any, by name."""
     skills = current(store, statuses=RECALLABLE)
     library = _LibrarySteps(skills)
-    found = (examine(store, stored, library=library) for stored in skills)
-    return [each for each in found if _is_worth_showing(each)]
+    findings = [examine(store, stored, library=library) for stored in skills]
+    return [
+        each
+        for each in findings
+        if each.met or each.revision or each.quality.needs_review or each.waiting or each.regressions
+    ]
 
 
 def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | None = None) -> SkillFindings:
@@ -148,7 +157,12 @@ def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | Non
     library = library or _LibrarySteps(current(store, statuses=RECALLABLE))
     noted = friction_notes.frictions_by_run(store, version.id)
     kept = store.evidence([version.id])[version.id]
-    episodes = _episodes(store, [*noted, *(item.trajectory_id for item in kept)])
+    found: list[Episode] = []
+    for identity in dict.fromkeys([*noted, *(item.trajectory_id for item in kept)]):
+        with suppress(TacitError):  # no longer stored
+            found += [store.episode(identity)] if identity else []
+    oldest_first = sorted(found, key=lambda each: (each.started_at or each.captured_at, each.id))
+    episodes = {each.id: each for each in oldest_first}
     replaced = {identity for identity, episode in episodes.items() if episode.superseded}  # a longer capture exists
     evidence = [item for item in kept if item.trajectory_id not in replaced]
     met = {identity: found for identity, found in noted.items() if identity not in replaced}
@@ -195,42 +209,23 @@ def propose_revision(store: Store, admit: Callable[[Candidate], Verdict], stored
 
 def cares(store: Store) -> list[Care]:
     """Find revisions that runs suggest, skills that need a review, and regressions."""
-    return [care for found in examine_all(store) for care in _cares(found)]
-
-
-def _cares(found: SkillFindings) -> Iterator[Care]:
-    stored, name = found.stored, found.stored.version.name
-    plain = care_of(stored, CareKind.REFINEMENT, ())
-    if found.candidate and found.revision:
-        advice = coded(Advice.PROPOSE_REVISION, name=name)
-        yield dataclasses.replace(plain, reasons=found.revision.reasons, candidate=found.candidate, advice=(advice,))
-    elif found.quality.needs_review:
-        waiting = found.waiting.version.id if found.waiting else ""
-        advice = coded(Advice.REVIEW_WAITING, id=waiting) if waiting else coded(Advice.EDIT_SKILL, name=name)
-        yield dataclasses.replace(plain, reasons=found.quality.reasons, advice=(advice,))
-    worse = found.comparison.regressions if found.comparison else ()
-    if found.comparison and worse:
-        yield dataclasses.replace(
-            plain,
-            kind=CareKind.REGRESSION,
-            reasons=(coded(CareReason.FAILS_SOLVED_TASKS, tasks=len(worse)),),
-            evidence_ids=tuple(item.id for each in worse for item in (each.failed, each.solved)),
-            advice=(coded(Advice.ROLL_BACK, id=found.comparison.parent.version.id),),
-        )
-
-
-def _is_worth_showing(found: SkillFindings) -> bool:
-    worse = found.comparison is not None and found.comparison.regressions
-    return bool(found.met or found.revision or found.quality.needs_review or found.waiting or worse)
-
-
-def _episodes(store: Store, trajectory_ids: Iterable[str]) -> dict[str, Episode]:
-    """The episodes of these runs, oldest first, without those that are no longer stored."""
-    found: list[Episode] = []
-    for identity in dict.fromkeys(trajectory_ids):
-        with suppress(TacitError):
-            found += [store.episode(identity)] if identity else []
-    return {each.id: each for each in sorted(found, key=lambda each: (each.started_at or each.captured_at, each.id))}
+    cares: list[Care] = []
+    for found in examine_all(store):
+        stored, name, comparison = found.stored, found.stored.version.name, found.comparison
+        if found.candidate and found.revision:
+            advice = (coded(Advice.PROPOSE_REVISION, name=name),)
+            reasons, candidate = found.revision.reasons, found.candidate
+            cares.append(care_of(stored, CareKind.REFINEMENT, reasons, candidate=candidate, advice=advice))
+        elif found.quality.needs_review:
+            waiting = found.waiting.version.id if found.waiting else ""
+            advice = (coded(Advice.REVIEW_WAITING, id=waiting) if waiting else coded(Advice.EDIT_SKILL, name=name),)
+            cares.append(care_of(stored, CareKind.REFINEMENT, found.quality.reasons, advice=advice))
+        if comparison and found.regressions:
+            reason = coded(CareReason.FAILS_SOLVED_TASKS, tasks=len(found.regressions))
+            both = tuple(item.id for each in found.regressions for item in (each.failed, each.solved))
+            advice = (coded(Advice.ROLL_BACK, id=comparison.parent.version.id),)
+            cares.append(care_of(stored, CareKind.REGRESSION, (reason,), evidence_ids=both, advice=advice))
+    return cares
 
 
 def _revision(
@@ -242,7 +237,13 @@ def _revision(
     library: _LibrarySteps,
 ) -> Revision | None:
     """The revision that the runs suggest, unless it was proposed before."""
-    runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]
+    runs: list[SkillRun] = []
+    for episode in ran[-MOST_RUNS:]:
+        trajectory, assessment = store.trajectory(episode.id), episode.assessment
+        start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
+        at = start.get(stored.version.id, 0)
+        run = friction_notes.compare_run(trajectory, stored.version.content, start=at, assessment=assessment)
+        runs += [run] if run else []
     if not any(run.proven for run in runs):
         return None
     rejected = [other.version.content for other in known if _refines(other, stored) and other.status in _REJECTED]
@@ -256,14 +257,6 @@ def _revision(
     if found is None or any(same_revision_content(found.content, other.version.content) for other in known):
         return None
     return found
-
-
-def _run(store: Store, stored: StoredVersion, episode: Episode) -> SkillRun | None:
-    """One run compared with a version; None where they cannot be compared."""
-    trajectory = store.trajectory(episode.id)
-    start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
-    at = start.get(stored.version.id, 0)
-    return friction_notes.compare_run(trajectory, stored.version.content, start=at, assessment=episode.assessment)
 
 
 def _candidate(stored: StoredVersion, found: Revision) -> Candidate:
@@ -334,47 +327,39 @@ def usage_quality(
     steps: dict[int, Counter[str]] = {}
     for friction in (each for frictions in met.values() for each in frictions):
         steps.setdefault(friction.step, Counter())[str(friction.kind)] += 1
-    resisted = sum(friction.resisted for frictions in met.values() for friction in frictions)
-    themes = _themes(met.values())
     found = UsageQuality(
         uses=len(uses),
-        met=resisted,
+        met=sum(friction.resisted for frictions in met.values() for friction in frictions),
         by_step={step: dict(steps[step]) for step in sorted(steps)},
         verified=len(votes),
         succeeded=succeeded,
-        themes=themes,
+        themes=_themes(met.values()),
     )
-    return dataclasses.replace(found, reasons=tuple(_review_reasons(found)))
-
-
-def _review_reasons(found: UsageQuality) -> Iterator[CodedReason]:
-    if found.verified >= VERIFIED_LEAST and found.succeeded / found.verified < SUCCESS_RATE_LEAST:
-        yield coded(
-            CareReason.LOW_SUCCESS_RATE, succeeded=found.succeeded, verified=found.verified, least=SUCCESS_RATE_LEAST
-        )
+    reasons: list[CodedReason] = []
+    if len(votes) >= VERIFIED_LEAST and succeeded / len(votes) < SUCCESS_RATE_LEAST:
+        figures = {"succeeded": succeeded, "verified": len(votes), "least": SUCCESS_RATE_LEAST}
+        reasons.append(coded(CareReason.LOW_SUCCESS_RATE, **figures))
     if found.uses >= USES_LEAST and found.per_use >= FRICTION_MOST:
-        yield coded(CareReason.HIGH_FRICTION, per_use=found.per_use, uses=found.uses)
+        reasons.append(coded(CareReason.HIGH_FRICTION, per_use=found.per_use, uses=found.uses))
     for theme, count in found.themes[:1]:
         if count >= CORRECTIONS_MOST:
-            yield coded(CareReason.REPEATED_CORRECTION, count=count, theme=theme)
+            reasons.append(coded(CareReason.REPEATED_CORRECTION, count=count, theme=theme))
+    return dataclasses.replace(found, reasons=tuple(reasons))
 
 
 def _themes(runs: Iterable[Sequence[Friction]]) -> tuple[tuple[str, int], ...]:
     """Corrections by subject with the number of runs, the most frequent first; a run counts once per subject."""
-    groups: list[tuple[str, frozenset[str], int]] = []
+    groups: dict[str, frozenset[str]] = {}
+    counts: Counter[str] = Counter()
     for frictions in runs:
         corrections = [each.detail for each in frictions if each.kind is FrictionKind.CORRECTION]
         for theme in dict.fromkeys(detail.casefold()[:_THEME_MAX] for detail in corrections):
             words = term_set(theme)
-            at = next(
-                (i for i, group in enumerate(groups) if theme == group[0] or jaccard(words, group[1]) >= _SIMILAR), None
-            )
-            if at is None:
-                groups.append((theme, words, 1))
-            else:
-                name, known, count = groups[at]
-                groups[at] = (name, known, count + 1)
-    return tuple((name, count) for name, _, count in sorted(groups, key=lambda group: -group[2]))
+            alike = (known for known, group in groups.items() if theme == known or jaccard(words, group) >= _SIMILAR)
+            name = next(alike, theme)
+            groups.setdefault(name, words)
+            counts[name] += 1
+    return tuple(counts.most_common())
 
 
 # --- regressions ------------------------------------------------------------------------------------------------------

@@ -84,7 +84,11 @@ class RevisionContext:
 
 def same_revision_content(left: SkillContent, right: SkillContent) -> bool:
     """Whether two contents differ in nothing but the counts of pitfalls."""
-    return _without_counts(left) == _without_counts(right)
+    one, other = (
+        dataclasses.replace(each, pitfalls=tuple(dataclasses.replace(pitfall, count=1) for pitfall in each.pitfalls))
+        for each in (left, right)
+    )
+    return one == other
 
 
 def step_of(before: SkillStep | None, call: RunCall) -> SkillStep:
@@ -97,12 +101,8 @@ def step_of(before: SkillStep | None, call: RunCall) -> SkillStep:
     return SkillStep(text=text, tool=call.step.tool, arguments=call.arguments, optional=optional)
 
 
-def was_rejected(edit: Edit, content: SkillContent, rejected: Sequence[SkillContent]) -> bool:
-    """Whether a person rejected a revision with this edit."""
-    return any(_makes_edit(edit, content, other) for other in rejected)
-
-
 def _makes_edit(edit: Edit, content: SkillContent, other: SkillContent) -> bool:
+    """Whether another version of the content makes an edit too."""
     theirs = {step_key(step) for step in other.steps}
     if edit.pitfall:
         return edit.pitfall.text in {each.text for each in other.pitfalls}
@@ -130,14 +130,23 @@ def _applied(version: SkillVersion, edits: Sequence[Edit], runs: Sequence[SkillR
         change = next((edit for edit in here if not edit.added), None)
         if place >= 0 and (change is None or change.made is not None):
             moved[place] = len(steps)
-            stays = content.steps[place], _spans_of_step(place, runs)
-            put(*((change.made, change.spans) if change and change.made else stays))
+            if change and change.made:
+                put(change.made, change.spans)
+            else:  # its sources are also where the runs took it as it is written
+                put(content.steps[place], [run.span(at) for run in runs for at in run.matched.get(place, ())[-1:]])
         for edit in here:
             if edit.added and edit.made:
                 put(edit.made, edit.spans)
-    changed = dataclasses.replace(content, steps=tuple(steps), pitfalls=_moved_pitfalls(content.pitfalls, moved))
-    changed = _with_pitfalls(changed, edits, moved, grounding)
-    changed = _corrected_body(changed, content, edits, grounding)
+    pitfalls = [
+        dataclasses.replace(each, step=moved.get(each.step)) if each.step is not None else each
+        for each in content.pitfalls
+    ]
+    for edit in edits:
+        if edit.pitfall and edit.pitfall.text not in {each.text for each in pitfalls}:
+            grounding[f"pitfalls.{len(pitfalls)}"] = _first_spans(edit.spans)
+            pitfalls.append(dataclasses.replace(edit.pitfall, step=moved.get(edit.step)))
+    body = _corrected_body(content, edits, grounding)
+    changed = dataclasses.replace(content, steps=tuple(steps), pitfalls=tuple(pitfalls), body=body)
     used = {run.trajectory.id: run for edit in edits for run in edit.runs}
     return _revision(version, changed, moved, grounding, reasons=[e.reason for e in edits], runs=list(used.values()))
 
@@ -168,13 +177,6 @@ def _revision(
     return Revision(content=content, origins=origins, grounding=rests, reasons=tuple(reasons), trajectory_ids=ids)
 
 
-def _moved_pitfalls(pitfalls: Sequence[Pitfall], moved: Mapping[int, int]) -> tuple[Pitfall, ...]:
-    """Return the pitfalls with the new number of the step each refers to; None where the step is gone."""
-    return tuple(
-        dataclasses.replace(each, step=moved.get(each.step)) if each.step is not None else each for each in pitfalls
-    )
-
-
 def _new_path(path: str, moved: Mapping[int, int], stays: set[int]) -> str:
     """The new path of an unchanged field; empty where it is gone or changed."""
     name, _, rest = path.partition(".")
@@ -185,23 +187,8 @@ def _new_path(path: str, moved: Mapping[int, int], stays: set[int]) -> str:
     return f"steps.{now}{dot}{tail}" if now in stays else ""
 
 
-def _with_pitfalls(
-    content: SkillContent, edits: Sequence[Edit], moved: Mapping[int, int], grounding: dict[str, tuple[Span, ...]]
-) -> SkillContent:
-    """The content with the pitfalls that the runs met, each once."""
-    pitfalls = list(content.pitfalls)
-    for edit in edits:
-        known = {each.text for each in pitfalls}
-        if edit.pitfall and edit.pitfall.text not in known:
-            grounding[f"pitfalls.{len(pitfalls)}"] = _first_spans(edit.spans)
-            pitfalls.append(dataclasses.replace(edit.pitfall, step=moved.get(edit.step)))
-    return dataclasses.replace(content, pitfalls=tuple(pitfalls))
-
-
-def _corrected_body(
-    changed: SkillContent, content: SkillContent, edits: Sequence[Edit], grounding: dict[str, tuple[Span, ...]]
-) -> SkillContent:
-    """The content with old commands replaced by working ones, where the body repeats them."""
+def _corrected_body(content: SkillContent, edits: Sequence[Edit], grounding: dict[str, tuple[Span, ...]]) -> str:
+    """The body with old commands replaced by working ones, where it repeats them."""
     body, spans = content.body, list[Span]()
     for edit in edits:
         if edit.made is None or edit.added:
@@ -212,20 +199,11 @@ def _corrected_body(
             spans += edit.spans
     if spans:
         grounding["body"] = _first_spans(spans)
-    return dataclasses.replace(changed, body=body)
-
-
-def _spans_of_step(step: int, runs: Sequence[SkillRun]) -> list[Span]:
-    """Where the runs took a step as it is written."""
-    return [run.span(run_step) for run in runs for run_step in run.matched.get(step, ())[-1:]]
+    return body
 
 
 def _first_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(dict.fromkeys(spans))[:MOST_SPANS]
-
-
-def _without_counts(content: SkillContent) -> SkillContent:
-    return dataclasses.replace(content, pitfalls=tuple(dataclasses.replace(each, count=1) for each in content.pitfalls))
 
 
 SESSIONS = 2
@@ -236,15 +214,6 @@ MOST_ADDED = 3
 MOSTLY = 0.5
 """The share of a skill's changes and checks that a run must have made to show that one is missing, or not needed."""
 _CODE_MAX = 160
-_STEP_FAULTS = frozenset(
-    {
-        FrictionKind.RETRY,
-        FrictionKind.FALLBACK,
-        FrictionKind.MISSING_FILE,
-        FrictionKind.CORRECTION,
-        FrictionKind.DENIED,
-    }
-)
 
 _FrictionInRun = tuple[SkillRun, Friction]
 
@@ -260,7 +229,7 @@ def proposed_revision(version: SkillVersion, runs: Sequence[SkillRun], context: 
     mostly = [run for run in following if _share(run) >= MOSTLY]
     omitted = [edit for edit in _omissions(content, mostly) if edit.step not in corrected]
     edits = [*replaced, *_exchanged(list(_additions(content, mostly, context)), omitted)]
-    edits = [edit for edit in edits if not was_rejected(edit, content, context.rejected)]
+    edits = [edit for edit in edits if not any(_makes_edit(edit, content, other) for other in context.rejected)]
     made = _applied(version, edits, following) if edits else None
     return made if made and made.content != content else None
 
@@ -273,10 +242,13 @@ def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: Revi
     groups: dict[tuple[int, str], list[_FrictionInRun]] = defaultdict(list)
     for run in runs:
         for met in context.met(run):
-            if met.kind in _STEP_FAULTS and met.at_fault:
+            if met.resisted and met.at_fault:
                 other = run.call(met.instead) if met.instead is not None else None
                 key = other.key if other else ""
-                if met.kind is FrictionKind.DENIED or (other and _can_replace(run, other, met.step)):
+                # A replacement is not specific to one task, and a check is replaced by a check only.
+                checks = is_final_check(run.content.steps[met.step], run.content)
+                fits = other and not is_particular(run, other) and (other.effect is Effect.CHECK or not checks)
+                if met.kind is FrictionKind.DENIED or fits:
                     groups[met.step, key].append((run, met))
     best: dict[int, list[_FrictionInRun]] = {}
     for (step, _), seen in groups.items():
@@ -285,12 +257,6 @@ def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: Revi
             best[step] = seen
     for step, seen in sorted(best.items()):
         yield _replacement(content, step, seen, runs, context)
-
-
-def _can_replace(run: SkillRun, call: RunCall, step: int) -> bool:
-    """Whether a call may replace a step: it is not specific to one task, and a check is replaced by a check only."""
-    checks = is_final_check(run.content.steps[step], run.content)
-    return not is_particular(run, call) and (call.effect is Effect.CHECK or not checks)
 
 
 def _is_persons_correction(seen: Sequence[_FrictionInRun]) -> bool:
@@ -319,9 +285,11 @@ def _replacement(
         step=step,
         pitfall=_pitfall(content, step, seen),
     )
-    unhindered = {each.session for each in runs if _works_unhindered(each, step, context)} - {
-        each.session for each, _ in seen
+    as_written = [each for each in runs if step in each.matched]
+    unhindered = {
+        each.session for each in as_written if not any(met.step == step and met.resisted for met in context.met(each))
     }
+    unhindered -= {each.session for each, _ in seen}
     outvoted = len(unhindered) > _session_count(seen) and FrictionKind.CORRECTION not in kinds
     if first.instead is None or kinds == {FrictionKind.DENIED} or outvoted:
         return warning
@@ -337,11 +305,6 @@ def _pitfall(content: SkillContent, step: int, seen: Sequence[_FrictionInRun]) -
     other = run.call(met.instead) if met.instead is not None else None
     way = f"{_code(_name(other))} did it then" if other else "ask for leave first"
     return Pitfall(text=f"{_code(what)} {happened}; {way}.", kind=str(met.kind), step=step, count=_session_count(seen))
-
-
-def _works_unhindered(run: SkillRun, step: int, context: RevisionContext) -> bool:
-    """Whether a run took a step as written, without friction."""
-    return step in run.matched and not any(met.step == step and met.resisted for met in context.met(run))
 
 
 def _spans(seen: Iterable[_FrictionInRun]) -> Iterator[Span]:
@@ -386,13 +349,8 @@ def _extras(run: SkillRun, context: RevisionContext) -> dict[tuple[int, str], Ru
     repairs = {met.instead for met in context.met(run) if met.resisted}
     found: dict[tuple[int, str], RunCall] = {}
     for call in run.calls:
-        extra = call.worked and call.index not in repairs and not run.is_placed(call)
-        if (
-            extra
-            and call.effect is not Effect.READ
-            and not is_particular(run, call)
-            and not context.used_elsewhere(call)
-        ):
+        extra = call.worked and call.effect is not Effect.READ and call.index not in repairs and not run.is_placed(call)
+        if extra and not is_particular(run, call) and not context.used_elsewhere(call):
             found.setdefault((run.gap(call), call.key), call)
     return found
 
