@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Self
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import CodedReason, coded
@@ -228,60 +229,46 @@ _Made = Mapping[int, tuple[WorkspaceChange, ...]]
 
 
 class AssessmentCode(StrEnum):
-    """Why an assessment is as it is. The stored reason is its sentence in `_SENTENCES`."""
+    """Why an assessment is as it is: the code, and the sentence that is stored."""
 
-    PASSED = "passed"
-    CHECK_FAILED = "check_failed"
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    CLAIM_TRUSTED = "claim_trusted"
-    CLAIM_NOT_VOUCHED = "claim_not_vouched"
-    CLAIM_WITHOUT_VERIFIER = "claim_without_verifier"
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str) -> Self:
+        """Make a member, whose value is the code."""
+        made = str.__new__(cls, code)
+        made._value_, made.sentence = code, sentence
+        return made
+
+    PASSED = "passed", "`{command}` passed after the last change"
+    CHECK_FAILED = "check_failed", "`{command}` was the last check and it failed"
+    ACCEPTED = "accepted", "the person accepted it: {reply}"
+    REJECTED = "rejected", "the person rejected it: {reply}"
+    CLAIM_TRUSTED = "claim_trusted", "the source says {result}, verified by {verifier}, and the importer trusts it"
+    CLAIM_NOT_VOUCHED = (
+        "claim_not_vouched",
+        "the source claims {result}; the importer did not vouch for it (`tacit learn --trust-outcomes` does)",
+    )
+    CLAIM_WITHOUT_VERIFIER = "claim_without_verifier", "the source claims {result}; it names no verifier"
 
     # The outcome is unknown.
-    NO_CHECK = "no_check"
-    CHECK_STOPPED = "check_stopped"
-    CHECK_COULD_NOT_RUN = "check_could_not_run"
-    CHANGED_AFTER_CHECK = "changed_after_check"
-    CHANGED_IN_CHECK_LINE = "changed_in_check_line"
-    CHECK_REPLACED = "check_replaced"
-    CHECK_ARGUMENTS_UNKNOWN = "check_arguments_unknown"
-    CHECK_ELSEWHERE = "check_elsewhere"
-    EXIT_STATUS_PROVES_NOTHING = "exit_status_proves_nothing"
-    CHECK_WEAKENED = "check_weakened"
-    CHECK_MAYBE_CHANGED = "check_maybe_changed"
-    WORK_SET_ASIDE = "work_set_aside"
-    LATER_CHECKS_CHANGED = "later_checks_changed"
-    TEST_RUNNER_REACHED = "test_runner_reached"
-    FAILURE_UNANSWERED = "failure_unanswered"
+    NO_CHECK = "no_check", "no test, build or linter was run"
+    CHECK_STOPPED = "check_stopped", "the last check was {result}"
+    CHECK_COULD_NOT_RUN = "check_could_not_run", "the last check, `{command}`, could not run"
+    CHANGED_AFTER_CHECK = "changed_after_check", "something was changed after the last check (step {step})"
+    CHANGED_IN_CHECK_LINE = "changed_in_check_line", "something was changed after the check in `{command}`"
+    CHECK_REPLACED = "check_replaced", "`{setting}` puts something else in the place of what the check runs"
+    CHECK_ARGUMENTS_UNKNOWN = "check_arguments_unknown", "it is not known what `{words}` made the check read"
+    CHECK_ELSEWHERE = "check_elsewhere", "the check ran in {place} or looked there, and the work was done elsewhere"
+    EXIT_STATUS_PROVES_NOTHING = "exit_status_proves_nothing", "the exit status of `{command}` proves nothing"
+    CHECK_WEAKENED = "check_weakened", "the agent changed `{file}`, which decides what the check means"
+    CHECK_MAYBE_CHANGED = "check_maybe_changed", "step {step} may have changed what the check depends on"
+    WORK_SET_ASIDE = "work_set_aside", "the work was put aside before the last check"
+    LATER_CHECKS_CHANGED = "later_checks_changed", "`{command}` changes what later checks mean"
+    TEST_RUNNER_REACHED = "test_runner_reached", "the agent made a program reach for what runs the tests (step {step})"
+    FAILURE_UNANSWERED = "failure_unanswered", "`{command}` failed, and no later check shows that it is fixed"
 
 
-_SENTENCES = {
-    AssessmentCode.PASSED: "`{command}` passed after the last change",
-    AssessmentCode.CHECK_FAILED: "`{command}` was the last check and it failed",
-    AssessmentCode.ACCEPTED: "the person accepted it: {reply}",
-    AssessmentCode.REJECTED: "the person rejected it: {reply}",
-    AssessmentCode.CLAIM_TRUSTED: "the source says {result}, verified by {verifier}, and the importer trusts it",
-    AssessmentCode.CLAIM_NOT_VOUCHED: (
-        "the source claims {result}; the importer did not vouch for it (`tacit learn --trust-outcomes` does)"
-    ),
-    AssessmentCode.CLAIM_WITHOUT_VERIFIER: "the source claims {result}; it names no verifier",
-    AssessmentCode.NO_CHECK: "no test, build or linter was run",
-    AssessmentCode.CHECK_STOPPED: "the last check was {result}",
-    AssessmentCode.CHECK_COULD_NOT_RUN: "the last check, `{command}`, could not run",
-    AssessmentCode.CHANGED_AFTER_CHECK: "something was changed after the last check (step {step})",
-    AssessmentCode.CHANGED_IN_CHECK_LINE: "something was changed after the check in `{command}`",
-    AssessmentCode.CHECK_REPLACED: "`{setting}` puts something else in the place of what the check runs",
-    AssessmentCode.CHECK_ARGUMENTS_UNKNOWN: "it is not known what `{words}` made the check read",
-    AssessmentCode.CHECK_ELSEWHERE: "the check ran in {place} or looked there, and the work was done elsewhere",
-    AssessmentCode.EXIT_STATUS_PROVES_NOTHING: "the exit status of `{command}` proves nothing",
-    AssessmentCode.CHECK_WEAKENED: "the agent changed `{file}`, which decides what the check means",
-    AssessmentCode.CHECK_MAYBE_CHANGED: "step {step} may have changed what the check depends on",
-    AssessmentCode.WORK_SET_ASIDE: "the work was put aside before the last check",
-    AssessmentCode.LATER_CHECKS_CHANGED: "`{command}` changes what later checks mean",
-    AssessmentCode.TEST_RUNNER_REACHED: "the agent made a program reach for what runs the tests (step {step})",
-    AssessmentCode.FAILURE_UNANSWERED: "`{command}` failed, and no later check shows that it is fixed",
-}
+_CODES = {code.value: code for code in AssessmentCode}
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +339,7 @@ def _explained(
     verifier: str = "",
     step: int | None = None,
 ) -> ExplainedAssessment:
-    sentence = _SENTENCES[AssessmentCode(reason.code)].format(**reason.values)
+    sentence = _CODES[reason.code].sentence.format(**reason.values)
     found = Assessment(outcome=outcome, grade=grade, verifier=verifier, reason=sentence, step=step)
     return ExplainedAssessment(found, reason)
 
@@ -553,16 +540,11 @@ def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> CodedReason | 
             replaces = taken is not None and is_check(f"{taken[1] or taken[2] or taken[3]} test")
             if replaces or any(swaps(setting, trajectory.environment.workspace) for setting in given):
                 return coded(AssessmentCode.LATER_CHECKS_CHANGED, command=_short(command.text))
-        if step.index in made and _reaches(step, text):
-            return coded(AssessmentCode.TEST_RUNNER_REACHED, step=step.index)
+        if step.index in made and (not text or "<<" in text):
+            before, written = step.arguments.get("old_string"), text or " ".join(map(str, step.arguments.values()))
+            if reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""):
+                return coded(AssessmentCode.TEST_RUNNER_REACHED, step=step.index)
     return None
-
-
-def _reaches(step: Step, text: str) -> bool:
-    if text and "<<" not in text:
-        return False
-    before, written = step.arguments.get("old_string"), text or " ".join(map(str, step.arguments.values()))
-    return bool(reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""))
 
 
 def _put_aside(made: _Made, last: _Check) -> CodedReason | None:
@@ -601,28 +583,19 @@ def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
     """Whether a later check repeats a failed one: the same check or tests, not fewer, unless something was changed."""
     if not later.passed or later.astray or later.excluded - failed.excluded:
         return False
-    if not _covers(later, failed):
-        return False
+    if later.first.program in ("pytest", "py.test"):  # it must include every test that is known to have failed
+        given = [word.removeprefix("./").rstrip("/") for word in later.first.operands]
+        paths = [word for word in given if "/" in word or "::" in word or PurePosixPath(word).suffix]
+        wanted = [word for flag, word in pairwise(later.first.words) if flag == "-k" and re.fullmatch(r"\w+", word)]
+        for file, test in _FAILED_TEST.findall(failed.step.observation[-_LONGEST_OUTPUT:]):
+            name = f"{file}{test}/"
+            looked = any(name.startswith((f"{path}/", f"{path}::")) or path.endswith(f"/{file}") for path in paths)
+            if (paths and not looked) or any(word not in f"{file}{test}" for word in wanted):
+                return False
     if later.label != failed.label:
         return bool(_TESTING.search(later.label))
     changed = any(failed.step.index < index < later.step.index for index in made)
     return changed or not later.chosen - failed.chosen
-
-
-def _covers(later: _Check, failed: _Check) -> bool:
-    """Whether a later check includes every test that is known to have failed."""
-    if later.first.program not in ("pytest", "py.test"):
-        return True
-    given = [word.removeprefix("./").rstrip("/") for word in later.first.operands]
-    paths = [word for word in given if "/" in word or "::" in word or PurePosixPath(word).suffix]
-    wanted = [word for flag, word in pairwise(later.first.words) if flag == "-k" and re.fullmatch(r"\w+", word)]
-    for file, test in _FAILED_TEST.findall(failed.step.observation[-_LONGEST_OUTPUT:]):
-        looked = any(
-            f"{file}{test}/".startswith((f"{path}/", f"{path}::")) or path.endswith(f"/{file}") for path in paths
-        )
-        if (paths and not looked) or any(word not in f"{file}{test}" for word in wanted):
-            return False
-    return True
 
 
 def _short(command: str) -> str:

@@ -14,7 +14,7 @@ says, and only a comparison with control runs shows what the skill adds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.domain.evidence import Following
@@ -64,11 +64,6 @@ class RunStretch:
             for operation in operations_of(step.tool, step.arguments, workspace=workspace)
         ]
         self._skilled = [step for step in inside if step.skill]
-
-    @property
-    def is_blind(self) -> bool:
-        """Whether the client recorded no arguments, so that values cannot be compared."""
-        return bool(self.actions) and not any(step.arguments for step in self.trajectory.actions)
 
     def under(self, name: str) -> list[Step]:
         """Return the steps that the client attributes to a skill, including loading it."""
@@ -310,9 +305,12 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
     wanted, under = wanted_operations(content), run.under(content.name)
     acted = [step.index for step in under if step in run.actions and step.tool.casefold() != "skill"]
     if not wanted:
-        return _by_client_report(done, content, acted)
+        reported = "nothing of it can be looked for; the client names it for steps of the run"
+        return _without_steps(done, content, acted, reported=reported)
     made = {each.operation.name for each in done}
-    if run.is_blind and any(each.operation.name in made and fixes_values(each.operation) for each in wanted):
+    # Where the client recorded no arguments, values cannot be compared.
+    is_blind = bool(run.actions) and not any(step.arguments for step in run.trajectory.actions)
+    if is_blind and any(each.operation.name in made and fixes_values(each.operation) for each in wanted):
         return None
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
@@ -328,17 +326,6 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
         matched=found.steps(),
         reasons=tuple(reasons),
     )
-
-
-def _by_client_report(done: Sequence[DoneOperation], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
-    """Judge a skill without matchable steps: by what it forbids, or by the client's report."""
-    if _does_forbidden(done, content):
-        reasons = ("what it advises against was done",)
-        return Alignment(following=Following.CONTRADICTED, adherence=0.0, reasons=reasons)
-    if not acted:
-        return None
-    reasons = ("nothing of it can be looked for; the client names it for steps of the run",)
-    return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=reasons)
 
 
 def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
@@ -373,23 +360,31 @@ def _is_named(named: Operation, done: Operation) -> bool:
 
 def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
     """Judge a norm, preference or reference without steps: by what it names as code, or by the client's report."""
-    kept = [
-        (each, done)
-        for each in wanted_operations(content)
-        for done in run.done
-        if _is_named(each.operation, done.operation)
-    ]
-    matched = {0: tuple(sorted({done.step.index for _, done in kept}))} if kept else {}
-    if _does_forbidden(run.done, content):
+    wanted = [each.operation for each in wanted_operations(content)]
+    kept = {done.step.index for done in run.done if any(_is_named(each, done.operation) for each in wanted)}
+    acted = [step.index for step in run.under(content.name) if step in run.actions]
+    reported = "the client names it for steps of the run"
+    return _without_steps(run.done, content, acted, kept=kept, reported=reported)
+
+
+def _without_steps(
+    done: Sequence[DoneOperation],
+    content: SkillContent,
+    acted: Sequence[int],
+    *,
+    reported: str,
+    kept: Collection[int] = (),
+) -> Alignment | None:
+    """Judge a skill without matchable steps by what it forbids, by steps that kept to it, or by the client's report."""
+    matched = {0: tuple(sorted(kept))} if kept else {}
+    if _does_forbidden(done, content):
         reasons = ("what it advises against was done",)
         return Alignment(following=Following.CONTRADICTED, adherence=0.0, matched=matched, reasons=reasons)
     if kept and content.kind is not Kind.REFERENCE:
         return Alignment(following=Following.FOLLOWED, adherence=1.0, matched=matched, reasons=("it was kept to",))
-    acted = tuple(step.index for step in run.under(content.name) if step in run.actions)
     if not acted:
         return None
-    reasons = ("the client names it for steps of the run",)
-    return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: acted}, reasons=reasons)
+    return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=(reported,))
 
 
 def _composite_alignment(content: SkillContent, parts: Mapping[str, Alignment | None]) -> Alignment | None:

@@ -83,10 +83,10 @@ def evidence_for(
         )
     shares = dict(zip(use.version_ids, use.shares, strict=False))
     credited = [version_id for version_id in use.version_ids if followed is None or version_id in followed]
-    passed_over = [
-        version_id for version_id in use.version_ids if version_id not in credited and shares.get(version_id)
-    ]
+    passed_over = [each for each in use.version_ids if each not in credited and shares.get(each)]
     extra = dict(details or {})
+    # An agent's own success counts as partly followed only.
+    following = Following.PARTLY if grade.verified and extra.get("by") == BY_AGENT else None
     own = followed if isinstance(followed, Mapping) else {}
     return [
         Evidence(
@@ -101,7 +101,7 @@ def evidence_for(
             scope=use.scope,
             control=use.held_back and bool(use.shares),
             share=shares.get(version_id, 0.0),
-            following=Following.IGNORED if version_id in passed_over else _seen(extra, grade),
+            following=Following.IGNORED if version_id in passed_over else following,
             adherence=None if followed is None else float(version_id in credited),
             weight=1.0 if followed is not None else 1.0 / len(credited),
             verifier=extra.get("verifier", ""),
@@ -111,8 +111,3 @@ def evidence_for(
         )
         for version_id in (*credited, *passed_over)
     ]
-
-
-def _seen(details: Mapping[str, str], grade: Grade) -> Following | None:
-    """What a report says about following: an agent's own success counts as partly followed only."""
-    return Following.PARTLY if grade.verified and details.get("by") == BY_AGENT else None

@@ -106,35 +106,27 @@ class Drop:
     since the suspected change count as before it.
     """
 
-    __slots__ = ("_before", "_imagined", "_under", "_usual", "doubt")
+    __slots__ = ("_imagined", "_usual", "before", "doubt", "under")
 
     def __init__(self, *, usual: float = 0.8, imagined: float = 20.0) -> None:
         self._usual, self._imagined = usual, imagined
-        self._before = (0.0, 0.0)
-        self._under = (0.0, 0.0)
-        self.doubt = 0.0
-
-    @property
-    def before(self) -> tuple[float, float]:
+        self.before = (0.0, 0.0)
         """Successes and trials before the suspected change."""
-        return self._before
-
-    @property
-    def under(self) -> tuple[float, float]:
+        self.under = (0.0, 0.0)
         """Successes and trials since the suspected change."""
-        return self._under
+        self.doubt = 0.0
 
     def add(self, value: float, weight: float = 1.0) -> float:
         """Add one more value; return the log-likelihood ratio of a change."""
-        successes, trials = self._before
+        successes, trials = self.before
         mean_before = (successes + self._usual * self._imagined) / (trials + self._imagined)
         against = math.log((1 - mean_before / 2) / (1 - mean_before))
         self.doubt += weight * ((1 - value) * against - value * math.log(2))
-        self._under = (self._under[0] + weight * value, self._under[1] + weight)
+        self.under = (self.under[0] + weight * value, self.under[1] + weight)
         if self.doubt <= 0:
             self.doubt = 0.0
-            self._before = (successes + self._under[0], trials + self._under[1])
-            self._under = (0.0, 0.0)
+            self.before = (successes + self.under[0], trials + self.under[1])
+            self.under = (0.0, 0.0)
         return self.doubt
 
 

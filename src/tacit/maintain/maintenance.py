@@ -71,9 +71,11 @@ class Maintenance:
             if care.move and care.move.version_id in moved:
                 continue  # the first check that changes a version's status wins
             moved |= {care.move.version_id} if care.move else set()
-            left_alone = {"move": None, "candidate": None, "remark": None, "advice": (coded(Advice.PINNED),)}
-            is_pinned = not library.pinned.isdisjoint(_changed_skills(care))
-            cares.append(dataclasses.replace(care, **left_alone) if is_pinned else care)
+            if library.pinned.isdisjoint(_changed_skills(care)):
+                cares.append(care)
+            else:
+                advice = (coded(Advice.PINNED),)
+                cares.append(dataclasses.replace(care, move=None, candidate=None, remark=None, advice=advice))
         gone = {care.move.version_id for care in cares if care.move and care.move.after not in RECALLABLE}
         cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
         order = list(CareKind)
