@@ -16,7 +16,7 @@ from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import plain
 from tacit.domain.stored import Counts
 from tacit.evidence.control_runs import LEAST_RUNS, Lift, LiftDifference, Measure, MeasuredLift
-from tacit.evidence.skill_history import SkillRecord
+from tacit.maintain.archive import SkillRecord
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
