@@ -42,10 +42,21 @@ class Admission:
             return self.record_rejection(finding("purged", why=refusal.message), first)
 
     def admit_unchanged(self, candidate: Candidate) -> Verdict:
-        """Admit a candidate at its own scope: store the verdict, and the version if there is one."""
-        context = self._context
-        verdict = judge_and_store(context.store, candidate, policy=context.config.policy, at=context.now())
-        publishing.publish(context.store, context.embedder)
+        """Admit a candidate at its own scope: store the verdict, and the version and its transition if there are any.
+
+        Call it inside a transaction.
+        """
+        context, store = self._context, self._context.store
+        result = judge_against_store(store, candidate, policy=context.config.policy, at=context.now())
+        verdict = result.verdict
+        if result.skill and result.version and result.transition:
+            if not store.add_version(result.skill, result.version, result.transition):
+                # The same content was stored before.
+                verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")
+        elif result.transition:
+            store.add_transition(result.transition)
+        store.add(verdict)
+        publishing.publish(store, context.embedder)
         return verdict
 
     def matching_version(self, candidate: Candidate) -> StoredVersion | None:
@@ -73,31 +84,12 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
     similar = queries.similar_versions(store, candidate)
     others = queries.neighbours(store, candidate)
-    library_findings = [
-        *composition(candidate.content, existing),
-        *disagreements(candidate, others),
-    ]
+    found = [*composition(candidate.content, existing), *disagreements(candidate, others)]
 
     def successes(trajectory_ids: Collection[str]) -> int:
         return independent_successes(map(store.episode, trajectory_ids))
 
-    return judge(candidate, similar, policy, at=at, library_findings=library_findings, successes=successes)
-
-
-def judge_and_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
-    """Judge a candidate and store the verdict, the version and its transition. Call it inside a transaction."""
-    result = judge_against_store(store, candidate, policy=policy, at=at)
-    verdict = result.verdict
-    skill, version, move = result.skill, result.version, result.transition
-    if skill and version and move:
-        if not store.add_version(skill, version, move):
-            verdict = dataclasses.replace(
-                verdict, relation=Relation.REINFORCE, id=""
-            )  # the same content was stored before
-    elif move:
-        store.add_transition(move)
-    store.add(verdict)
-    return verdict
+    return judge(candidate, similar, policy, at=at, library_findings=found, successes=successes)
 
 
 def proposed(

@@ -10,7 +10,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
@@ -88,7 +88,7 @@ NO_PROJECT_FACTS = ProjectFacts()
 """Nothing is known about the project."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Rule:
     name: str
     pattern: re.Pattern[str]
@@ -115,7 +115,7 @@ class _Rule:
 
 def portability(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> Iterator[Finding]:
     """Yield what ties a skill to one project, person or machine."""
-    rules = _rules(facts, _bundled(content))
+    rules = _rules(facts, frozenset(file.path for file in content.files))
     for field, value in filled_fields(content).items():
         if field.partition(".")[0] in _SKIPPED_FIELDS:
             continue
@@ -128,24 +128,22 @@ def portability(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -
             message = f"{field} holds a secret ({kind}); write <TOKEN> to make it portable"
             yield Finding(rule=SECRET, message=message, severity=Severity.HIGH, field=field)
         for (name, match), rule in list(seen.items())[:MOST_PER_FIELD]:
-            message = (
-                f"{field} mentions `{match[:_SHOWN]}`; write {rule.replacement_for(match[:_SHOWN])} to make it portable"
-            )
-            yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=match[:_SHOWN])
+            shown = match[:_SHOWN]
+            message = f"{field} mentions `{shown}`; write {rule.replacement_for(shown)} to make it portable"
+            yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=shown)
 
 
 def suggest(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> SkillContent:
     """Return the content with a placeholder for everything local."""
-    rules = _rules(facts, _bundled(content))
+    rules = _rules(facts, frozenset(file.path for file in content.files))
     changed: dict[str, Any] = {}
     for each in dataclasses.fields(content):
         if each.name in _SKIPPED_FIELDS:
             continue
         value, executed = getattr(content, each.name), _is_executed(each.name)
-        rewrite = (
-            _slug(rules) if each.name == "name" else lambda text, executed=executed: _rewritten(text, rules, executed)
-        )
-        new = _mapped(value, rewrite)
+        new = _mapped(value, partial(_rewritten, rules=rules, executed=executed))
+        if each.name == "name" and new != value:  # a name cannot contain brackets
+            new = re.sub(r"[^a-z0-9]+", "-", new.lower()).strip("-")
         if new != value:
             changed[each.name] = new
     return dataclasses.replace(content, **changed) if changed else content
@@ -226,16 +224,6 @@ def _rewritten(text: str, rules: Sequence[_Rule], executed: bool) -> str:
     return "".join([*parts, text[rest:]])
 
 
-def _slug(rules: Sequence[_Rule]) -> Callable[[str], str]:
-    """Rewrite a name, which cannot contain brackets."""
-
-    def rewrite(name: str) -> str:
-        new = _rewritten(name, rules, False)
-        return re.sub(r"[^a-z0-9]+", "-", new.lower()).strip("-") if new != name else name
-
-    return rewrite
-
-
 def _last_part(path: str) -> str:
     return "/" + re.split(r"[/\\]", path.rstrip("/\\"))[-1] if re.search(r"[/\\]\S", path[1:]) else ""
 
@@ -246,89 +234,65 @@ def _below_home(path: str) -> str:
 
 _GENERAL = (
     _Rule(
-        name="absolute_path",
-        pattern=re.compile(r"(?<![\w.~/:])/(?:home|Users)/[\w.-]+(?:/[\w.\-/]+)?"),
-        placeholder="<home>",
-        keep=_below_home,
+        "absolute_path", re.compile(r"(?<![\w.~/:])/(?:home|Users)/[\w.-]+(?:/[\w.\-/]+)?"), "<home>", keep=_below_home
     ),
     _Rule(
-        name="absolute_path",
-        pattern=re.compile(rf"(?<![\w.~/:>}}])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"),
-        placeholder="<repo-root>",
+        "absolute_path",
+        re.compile(rf"(?<![\w.~/:>}}])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"),
+        "<repo-root>",
         keep=_last_part,
     ),
+    _Rule("windows_path", re.compile(r"\b[A-Za-z]:\\(?!n\b|t\b)[\w\\.\-]+"), "<repo-root>", keep=_last_part),
     _Rule(
-        name="windows_path",
-        pattern=re.compile(r"\b[A-Za-z]:\\(?!n\b|t\b)[\w\\.\-]+"),
-        placeholder="<repo-root>",
-        keep=_last_part,
-    ),
-    _Rule(
-        name="home_path",
-        pattern=re.compile(
-            r"(?<![\w>])~/(?!\.|[A-Z_]+\b|(?:bin|go|Library|Downloads|Desktop|Documents|path)\b)[\w.\-/]+"
-        ),
-        placeholder="<home>",
+        "home_path",
+        re.compile(r"(?<![\w>])~/(?!\.|[A-Z_]+\b|(?:bin|go|Library|Downloads|Desktop|Documents|path)\b)[\w.\-/]+"),
+        "<home>",
         keep=lambda path: path[1:],
     ),
-    _Rule(name="account", pattern=re.compile(_ACCOUNT), placeholder="<ENV>"),
+    _Rule("account", re.compile(_ACCOUNT), "<ENV>"),
+    _Rule("private_host", re.compile(f"{_PRIVATE_NAME}|{_PRIVATE_NET}|{_CLOUD_HOST}"), "<SERVICE>"),
+    _Rule("environment_host", re.compile(f"{_STAGED_HOST}|{_OWN_PORT}"), "<SERVICE>"),
+    _Rule("person", re.compile(_PERSON), "<USER>"),
+    _Rule("branch", re.compile(_BRANCH), "<BRANCH>", steps_only=True),
     _Rule(
-        name="private_host",
-        pattern=re.compile(f"{_PRIVATE_NAME}|{_PRIVATE_NET}|{_CLOUD_HOST}"),
-        placeholder="<SERVICE>",
+        "ticket_key",
+        re.compile(rf"(?<![\w/-])(?!(?:{_STANDARDS})-)[A-Z]{{2,10}}-\d{{2,6}}\b(?![-.]\d)"),
+        "<PROJECT_KEY>",
     ),
-    _Rule(name="environment_host", pattern=re.compile(f"{_STAGED_HOST}|{_OWN_PORT}"), placeholder="<SERVICE>"),
-    _Rule(name="person", pattern=re.compile(_PERSON), placeholder="<USER>"),
-    _Rule(name="branch", pattern=re.compile(_BRANCH), placeholder="<BRANCH>", steps_only=True),
-    _Rule(
-        name="ticket_key",
-        pattern=re.compile(rf"(?<![\w/-])(?!(?:{_STANDARDS})-)[A-Z]{{2,10}}-\d{{2,6}}\b(?![-.]\d)"),
-        placeholder="<PROJECT_KEY>",
-    ),
-    _Rule(name="date", pattern=re.compile(_DATE), placeholder="<DATE>", steps_only=True),
+    _Rule("date", re.compile(_DATE), "<DATE>", steps_only=True),
 )
 
 
-def _bundled(content: SkillContent) -> frozenset[str]:
-    """Files that are bundled with a skill."""
-    return frozenset(file.path for file in content.files)
-
-
 @lru_cache(maxsize=64)
-def _rules(facts: ProjectFacts, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
-    """Return the rules for a project: its own names first, since they are certain."""
+def _rules(facts: ProjectFacts, bundled: frozenset[str]) -> tuple[_Rule, ...]:
+    """Return the rules for a project whose skill has these files: its own names first, since they are certain."""
     own: list[_Rule] = []
     if len(facts.workspace) > 1:
         inside = re.compile(rf"{re.escape(facts.workspace)}(?=/|\b)(?!-)")
-        own.append(_Rule(name="absolute_path", pattern=inside, placeholder="<repo-root>"))
+        own.append(_Rule("absolute_path", inside, "<repo-root>"))
     for remote in filter(None, facts.remotes):
         slug = re.escape(remote)
         pattern = re.compile(
             rf"(?:https?://|ssh://)?(?:[\w.-]{{1,63}}@)?(?:[\w-]{{1,63}}\.){{1,8}}[a-z]+[:/]{slug}(?:\.git)?\b|\b{slug}\b"
         )
-        own.append(_Rule(name="repository", pattern=pattern, placeholder="<REPOSITORY>"))
+        own.append(_Rule("repository", pattern, "<REPOSITORY>"))
     if facts.project:
-        own.append(_Rule(name="repository", pattern=_name(facts.project), placeholder="<REPOSITORY>"))
+        own.append(_Rule("repository", _name(facts.project), "<REPOSITORY>"))
     for branch in facts.branches:
         if branch not in _USUAL_BRANCHES and len(branch) > 3:
             exactly = re.compile(rf"(?<![\w/.-]){re.escape(branch)}(?![\w/.-])")
-            own.append(_Rule(name="branch", pattern=exactly, placeholder="<BRANCH>", steps_only=True))
+            own.append(_Rule("branch", exactly, "<BRANCH>", steps_only=True))
     for user in facts.users:
         if user not in _USUAL_USERS and len(user) > 3:
-            own.append(_Rule(name="person", pattern=re.compile(rf"\b{re.escape(user)}\b"), placeholder="<USER>"))
-    if facts.has_file:
-        own.append(_file_rule(facts.has_file, bundled))
+            own.append(_Rule("person", re.compile(rf"\b{re.escape(user)}\b"), "<USER>"))
+    if has_file := facts.has_file:
+
+        def is_of_project(path: str) -> bool:
+            plain = path.removeprefix("./").rstrip(".")
+            return plain.lower() not in _USUAL_FILES and not bundled & {path, plain} and has_file(plain)
+
+        own.append(_Rule("project_file", _RELATIVE, "<{}>", applies=is_of_project))
     return (*own, *_GENERAL)
-
-
-def _file_rule(has_file: Callable[[str], bool], bundled: frozenset[str]) -> _Rule:
-    """Find files and programs of the checkout by relative path, except those that every project has."""
-
-    def applies(path: str) -> bool:
-        plain = path.removeprefix("./").rstrip(".")
-        return plain.lower() not in _USUAL_FILES and not bundled & {path, plain} and has_file(plain)
-
-    return _Rule(name="project_file", pattern=_RELATIVE, applies=applies, placeholder="<{}>")
 
 
 _RELATIVE = re.compile(
@@ -346,12 +310,8 @@ _USUAL_FILES = frozenset(
     }
 )  # fmt: skip
 """Files that mean the same in every project."""
-
-
 _USUAL_BRANCHES = frozenset({"main", "master", "develop", "trunk", "next", "dev", "HEAD"})
 _USUAL_USERS = frozenset({"root", "user", "admin", "ubuntu", "runner", "node", "agent", "vscode", "home", "nobody"})
-
-
 _USUAL_NAMES = frozenset(
     "api app application backend build client cli code core data demo docs example examples frontend infra lib library main "
     "package plugin product program project repo repository sandbox script server service site source src system team test "

@@ -61,31 +61,21 @@ def decide(
     try:
         decision = Review(decision)
     except ValueError:
-        raise Mistake(
-            f"unknown decision {decision!r}", code="unknown_decision", hint=f"use one of: {', '.join(Review)}"
-        ) from None
+        hint = f"use one of: {', '.join(Review)}"
+        raise Mistake(f"unknown decision {decision!r}", code="unknown_decision", hint=hint) from None
     name = stored.version.name
     if not by.strip():
-        raise Mistake(
-            "a review needs the name of the person who decides",
-            code="reviewer_missing",
-            hint="pass --by NAME (or by=…)",
-        )
+        message = "a review needs the name of the person who decides"
+        raise Mistake(message, code="reviewer_missing", hint="pass --by NAME (or by=…)")
     if content_hash and content_hash != stored.version.hash:
-        raise StaleVersion(
-            f"`{name}` has changed since it was shown: its content hash differs",
-            hint=f"look at it again (tacit skills show {stored.version.id}), then decide",
-        )
+        hint = f"look at it again (tacit skills show {stored.version.id}), then decide"
+        raise StaleVersion(f"`{name}` has changed since it was shown: its content hash differs", hint=hint)
     if decision is Review.APPROVE and stored.status in (Status.TRIAL, Status.TRUSTED):
-        raise IllegalTransition(
-            f"`{name}` is already approved ({stored.status})", code="already_approved", hint="nothing to do"
-        )
+        message = f"`{name}` is already approved ({stored.status})"
+        raise IllegalTransition(message, code="already_approved", hint="nothing to do")
     if decision is Review.RESTORE and stored.status not in (Status.RETIRED, Status.STALE):
-        hint = (
-            "reopen it instead"
-            if stored.status is Status.REJECTED
-            else "only a retired or stale version can be restored"
-        )
+        is_rejected = stored.status is Status.REJECTED
+        hint = "reopen it instead" if is_rejected else "only a retired or stale version can be restored"
         raise IllegalTransition(f"`{name}` is {stored.status}, not retired", code="not_restorable", hint=hint)
     after = _AFTER[decision]
     check_transition(stored.status, after)
@@ -113,18 +103,16 @@ def approve(
     unknown = sorted(set(ticked) - required)
     if unknown:
         hint = f"it asks for: {', '.join(sorted(required))}" if required else "it asks for no confirmation"
-        raise Mistake(
-            f"`{stored.version.name}` contains nothing from outside called {unknown[0]!r}",
-            code="unknown_tick",
-            hint=hint,
-        )
+        message = f"`{stored.version.name}` contains nothing from outside called {unknown[0]!r}"
+        raise Mistake(message, code="unknown_tick", hint=hint)
     missing = unconfirmed_values(examination, ticked)
     if missing:
-        raise GateRefusal(
-            _confirmations_text(stored, missing),
-            code="confirmation_missing",
-            hint=f"check each; for those that are right: tacit review {stored.version.id} --approve --tick KEY, once for each",
-        )
+        # On purpose without a command that confirms all of it unread.
+        many = f"{len(missing)} things that came" if len(missing) > 1 else "something that came"
+        listed = [f"  {external.key}  ({field_name(external.field)})" for external in missing]
+        message = "\n".join([f"`{stored.version.name}` contains {many} from outside; confirm each of them:", *listed])
+        hint = f"check each; for those that are right: tacit review {stored.version.id} --approve --tick KEY, once for each"
+        raise GateRefusal(message, code="confirmation_missing", hint=hint)
     return Approval(
         version_id=stored.version.id,
         content_hash=stored.version.hash,
@@ -142,13 +130,6 @@ def approve(
 def unconfirmed_values(examination: Examination, ticked: Collection[str]) -> list[ExternalValue]:
     """Return the external values that are not confirmed yet."""
     return [external for external in examination.literals if external.key not in ticked]
-
-
-def _confirmations_text(stored: StoredVersion, missing: Sequence[ExternalValue]) -> str:
-    """List what to confirm; on purpose without a command that confirms all of it unread."""
-    many = f"{len(missing)} things that came" if len(missing) > 1 else "something that came"
-    listed = [f"  {external.key}  ({field_name(external.field)})" for external in missing]
-    return "\n".join([f"`{stored.version.name}` contains {many} from outside; confirm each of them:", *listed])
 
 
 # --- is an approval still valid? ------------------------------------------------------------------------------------------

@@ -146,20 +146,16 @@ class Reviews:
             again = Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else Review.APPROVE
             decisions.append((target.version.id, again, reason))
         if not decisions:
-            raise Mistake(
-                f"`{target.version.name}` {version_id} is already current",
-                code="already_current",
-                hint="nothing to roll back",
-            )
+            message = f"`{target.version.name}` {version_id} is already current"
+            raise Mistake(message, code="already_current", hint="nothing to roll back")
         return self._decide_all(decisions, by=by)
 
     def invalidate(self, reference: str, *, by: str, reason: str) -> list[Transition]:
         """Take a whole skill out of use because it is wrong: all its versions, waiting ones too. They can be restored."""
         stored = queries.find(self._store, reference)
         if not reason.strip():
-            raise Mistake(
-                "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
-            )
+            hint = "pass --reason TEXT; it is stored and shown later"
+            raise Mistake("say why it is invalid", code="reason_missing", hint=hint)
         versions = self._store.versions(stored.skill.id)
         why = coded(GateReason.INVALID, why=redact(reason.strip()).text)
         used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
@@ -184,18 +180,14 @@ class Reviews:
             state, code = ("not pinned", "not_pinned") if off else ("already pinned", "already_pinned")
             raise Mistake(f"`{stored.version.name}` is {state}", code=code, hint="nothing to do")
         if not by.strip():
-            raise Mistake(
-                "a pin needs the name of the person who sets it",
-                code="reviewer_missing",
-                hint="pass --by NAME (or by=…)",
-            )
+            hint = "pass --by NAME (or by=…)"
+            raise Mistake("a pin needs the name of the person who sets it", code="reviewer_missing", hint=hint)
         text = "" if off else redact(reason.strip()).text or "left alone"
         remark = Remark(subject=stored.skill.id, about=About.PIN, by=by, at=self._context.now(), text=text)
         with self._store.transaction():
             self._store.add(remark)
-            publishing.rerender_skill(
-                self._store, remark.subject
-            )  # a pinned skill is always shown, also in control runs
+            # A pinned skill is always shown, also in control runs.
+            publishing.rerender_skill(self._store, remark.subject)
         return remark
 
     def _decide_all(self, decisions: _Decisions, *, by: str) -> list[Transition]:
@@ -218,9 +210,8 @@ class Reviews:
         """
         if not makes_recallable(move):
             if ticked:
-                raise Mistake(
-                    "only an approval confirms external values", code="tick_without_approval", hint="leave out --tick"
-                )
+                message = "only an approval confirms external values"
+                raise Mistake(message, code="tick_without_approval", hint="leave out --tick")
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
@@ -255,13 +246,13 @@ class Reviews:
             approvals = store.approvals(stored.version.id)
             if not approvals or set(approvals[-1].checks) == set(now):
                 continue
-            if any(
-                verdict.decided_by == _recheck_name(now) for verdict in store.verdicts(version_id=stored.version.id)
-            ):
+            verdicts = store.verdicts(version_id=stored.version.id)
+            if any(verdict.decided_by == _recheck_name(now) for verdict in verdicts):
                 continue  # already rechecked with these checks
             with store.transaction():
                 verdict = self._record(self._recheck(stored), by=BY_ITSELF)
-            withdrawn += [verdict] if verdict.decision is not Decision.ACCEPT else []
+            if verdict.decision is not Decision.ACCEPT:
+                withdrawn.append(verdict)
         return withdrawn
 
     def _recheck(self, stored: StoredVersion) -> Rechecked:
@@ -312,17 +303,12 @@ class Reviews:
 
 def _inverse(move: Transition, name: str) -> Review:
     if has_reason(move, GateReason.UNDONE):
-        raise Mistake(
-            f"the last change to `{name}` was already undone",
-            code="already_undone",
-            hint="`tacit undo NAME --to VERSION` goes further back",
-        )
+        hint = "`tacit undo NAME --to VERSION` goes further back"
+        raise Mistake(f"the last change to `{name}` was already undone", code="already_undone", hint=hint)
     if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
-        raise Mistake(
-            f"the last change to `{name}` came from evidence, so it cannot be undone",
-            code="changed_by_evidence",
-            hint="`tacit skills pin` excludes it from automatic changes",
-        )
+        message = f"the last change to `{name}` came from evidence, so it cannot be undone"
+        hint = "`tacit skills pin` excludes it from automatic changes"
+        raise Mistake(message, code="changed_by_evidence", hint=hint)
     if move.after in (Status.RETIRED, Status.STALE):
         return Review.RESTORE
     if move.after is Status.REJECTED or (move.after is Status.TRIAL and move.before in _WAITING):
@@ -347,10 +333,6 @@ def _was_accepted_by_policy(store: Store, version_id: str) -> bool:
 
     What evidence changes between trial and trusted does not count: the version was recallable before.
     """
-    moves = [
-        move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE
-    ]
-    if not moves or moves[-1].before is None:
-        return bool(moves)
-    last = moves[-1]
-    return has_reason(last, GateReason.POLICY_ACCEPTED)
+    made_recallable = [m for m in store.transitions(version_id) if m.after in RECALLABLE and m.before not in RECALLABLE]
+    last = made_recallable[-1] if made_recallable else None
+    return last is not None and (last.before is None or has_reason(last, GateReason.POLICY_ACCEPTED))

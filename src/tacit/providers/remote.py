@@ -123,20 +123,16 @@ class RemoteModel:
         except (AgentRunError, UserError, ValueError) as error:
             reported = type(error).__name__
             raise ModelOutage(f"{self._name} gave no answer that can be read ({reported})", hint=_HINT) from error
-        self._settle(held, response)
+        usage = response.usage
+        self._budget.settle(  # where the server does not say what it took, the estimate stands
+            held,
+            input_tokens=usage.input_tokens or held.input_tokens,
+            output_tokens=usage.output_tokens or held.output_tokens,
+        )
         return _object(response, self._name)
 
     async def _request(self, prompt: Prompt) -> ModelResponse:
-        return await model_request(
-            self._model,
-            [ModelRequest(parts=[UserPromptPart(prompt.material)], instructions=prompt.instructions)],
-            model_settings=self._settings(prompt),
-            model_request_parameters=_parameters(prompt, native=self._manner.native),
-            instrument=False,  # what agents did is nobody else's business
-        )
-
-    def _settings(self, prompt: Prompt) -> ModelSettings:
-        manner = self._manner
+        manner, schema = self._manner, dict(prompt.schema)
         settings = ModelSettings(
             max_tokens=prompt.max_output_tokens,
             max_retries=0,
@@ -145,29 +141,21 @@ class RemoteModel:
         )
         if manner.temperature is not None:
             settings["temperature"] = manner.temperature
-        return settings
-
-    def _settle(self, held: Spending, response: ModelResponse) -> None:
-        """Count what the server says it took; where it says nothing, the estimate stands."""
-        usage = response.usage
-        self._budget.settle(
-            held,
-            input_tokens=usage.input_tokens or held.input_tokens,
-            output_tokens=usage.output_tokens or held.output_tokens,
+        return await model_request(
+            self._model,
+            [ModelRequest(parts=[UserPromptPart(prompt.material)], instructions=prompt.instructions)],
+            model_settings=settings,
+            model_request_parameters=ModelRequestParameters(
+                output_mode="native" if manner.native else "auto",
+                output_object=OutputObjectDefinition(json_schema=schema, name=_ANSWER),
+                output_tools=[ToolDefinition(name=_ANSWER, parameters_json_schema=schema, kind="output")],
+                allow_text_output=manner.native,
+            ),
+            instrument=False,  # what agents did is nobody else's business
         )
 
 
 _HINT = "what was mined stands without it; try a model that follows a JSON schema"
-
-
-def _parameters(prompt: Prompt, *, native: bool) -> ModelRequestParameters:
-    schema = dict(prompt.schema)
-    return ModelRequestParameters(
-        output_mode="native" if native else "auto",
-        output_object=OutputObjectDefinition(json_schema=schema, name=_ANSWER),
-        output_tools=[ToolDefinition(name=_ANSWER, parameters_json_schema=schema, kind="output")],
-        allow_text_output=native,
-    )
 
 
 def _object(response: ModelResponse, name: str) -> Mapping[str, Any]:

@@ -249,18 +249,13 @@ def fingerprint(tensors: dict[str, Tensor]) -> bytes:
     digest = sha256()
     for name in sorted(tensors):
         tensor = tensors[name]
+        size = len(tensor.data)
+        samples = sha256(size.to_bytes(8, "little"))
+        for start in range(0, size, min(_STRIDE, max(_BLOCK, size // 3))):
+            samples.update(tensor.data[start : start + _BLOCK])
+        samples.update(tensor.data[-_BLOCK:])
         digest.update(f"{name} {tensor.kind} {tensor.shape}\n".encode("utf-8", "replace"))
-        digest.update(sampled(tensor.data))
-    return digest.digest()
-
-
-def sampled(data: memoryview) -> bytes:
-    """A hash over the data's length and over blocks of it that are the same on every machine."""
-    digest = sha256(len(data).to_bytes(8, "little"))
-    step = min(_STRIDE, max(_BLOCK, len(data) // 3))
-    for start in range(0, len(data), step):
-        digest.update(data[start : start + _BLOCK])
-    digest.update(data[-_BLOCK:])
+        digest.update(samples.digest())
     return digest.digest()
 
 

@@ -37,11 +37,8 @@ def inside(path: str) -> str:
     """A path below the workspace or home, in its plain form; a mistake if it leads out or says nothing."""
     plain = PurePosixPath(path)
     if plain.is_absolute() or ".." in plain.parts or not plain.parts or "\0" in path:
-        raise Mistake(
-            f"{path!r} does not lie below the sandbox's folder",
-            code="outside_workspace",
-            hint="give a relative path without `..`",
-        )
+        message = f"{path!r} does not lie below the sandbox's folder"
+        raise Mistake(message, code="outside_workspace", hint="give a relative path without `..`")
     return str(plain)
 
 
@@ -59,8 +56,8 @@ def prepare_workspace(request: SandboxRequest, folder: Path) -> None:
         _take_out(given / inside(path))
     for file in request.files:
         _write(given, file)
-    if (size := sum(_size(path) for path in _walk(given))) > most:
-        _too_large(size, most)
+    files = (path for path in _walk(given) if path.is_file() and not path.is_symlink())
+    _refuse_too_large(sum(path.lstat().st_size for path in files), most)
 
 
 def change_owner(number: int, folder: Path) -> None:
@@ -162,9 +159,8 @@ def _is_folder(path: Path) -> bool:
 def _copy(source: Path, target: Path, *, most: int) -> None:
     """Copy files, folders and links; stop as soon as it is too much, before the disk is full."""
     if not source.is_dir():
-        raise Mistake(
-            f"{source} is no folder", code="not_a_folder", hint="give the folder whose copy is to be the workspace"
-        )
+        hint = "give the folder whose copy is to be the workspace"
+        raise Mistake(f"{source} is no folder", code="not_a_folder", hint=hint)
     total = 0
     target.mkdir()
     for path in _walk(source):
@@ -175,18 +171,15 @@ def _copy(source: Path, target: Path, *, most: int) -> None:
             copied.mkdir(mode=0o700)
         elif path.is_file():
             total += path.stat().st_size
-            if total > most:
-                _too_large(total, most)
+            _refuse_too_large(total, most)
             shutil.copy2(path, copied)
 
 
-def _too_large(size: int, most: int) -> None:
-    hint = "give a larger `workspace_mb`, or less to copy"
-    raise Mistake(
-        f"the workspace would hold {size / _MEBI:.0f} MB or more; the limit is {most / _MEBI:.0f} MB",
-        code="workspace_too_large",
-        hint=hint,
-    )
+def _refuse_too_large(size: int, most: int) -> None:
+    if size > most:
+        message = f"the workspace would hold {size / _MEBI:.0f} MB or more; the limit is {most / _MEBI:.0f} MB"
+        hint = "give a larger `workspace_mb`, or less to copy"
+        raise Mistake(message, code="workspace_too_large", hint=hint)
 
 
 def _take_out(path: Path) -> None:
@@ -224,7 +217,3 @@ def _walk(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder):
         for name in sorted((*folders, *files)):
             yield Path(root, name)
-
-
-def _size(path: Path) -> int:
-    return path.lstat().st_size if path.is_file() and not path.is_symlink() else 0

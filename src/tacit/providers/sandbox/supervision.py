@@ -130,10 +130,17 @@ def _commands(pid: int) -> list[int]:
 
 
 def _look(pid: int, seen: WatchedRun, limits: SandboxLimits) -> None:
+    """End it where its processes hold too much memory, or too many files."""
     held = files = 0
     for number in _descendants(pid):
-        held += _resident(number)
-        files = max(files, _files(number))
+        with contextlib.suppress(OSError, ValueError):
+            # What it shares with others, such as a library, is not counted once more for each.
+            _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_text().split()
+            held += max(0, int(resident) - int(shared)) * _PAGE
+        with contextlib.suppress(OSError):
+            found = os.statvfs(f"/proc/{number}/root{WORKSPACE}")
+            if found.f_blocks * found.f_frsize < 1 << 32:
+                files = max(files, found.f_files - found.f_ffree)
     if held > limits.memory_mb * _MEBI or files > _MOST_FILES:
         seen.ended = Ended.MEMORY
 
@@ -154,20 +161,3 @@ def _children(pid: int) -> list[int]:
             with contextlib.suppress(OSError):
                 found += map(int, (thread / "children").read_text().split())
     return found
-
-
-def _resident(pid: int) -> int:
-    """Bytes that are its own; what it shares with others, such as a library, is not counted once more for each."""
-    try:
-        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-    except (OSError, ValueError):
-        return 0
-    return max(0, int(resident) - int(shared)) * _PAGE
-
-
-def _files(pid: int) -> int:
-    try:
-        found = os.statvfs(f"/proc/{pid}/root{WORKSPACE}")
-    except OSError:
-        return 0
-    return found.f_files - found.f_ffree if found.f_blocks * found.f_frsize < 1 << 32 else 0
