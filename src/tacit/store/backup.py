@@ -36,7 +36,7 @@ _PART_NAME_BYTES_MAX = 180
 _NAME_BYTES_MAX = 255
 _MANIFEST_BYTES_MAX = 1024 * 1024
 _STALE_S = 24 * 3600
-_SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
+SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 _COUNTED = (
     "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "entries", "passages",
     "tombstones", "audit",
@@ -61,7 +61,7 @@ def copy_store(
             check(temporary)
         _publish(temporary, target, overwrite=overwrite)
     finally:
-        for end in ("", *_SQLITE_SUFFIXES):
+        for end in ("", *SQLITE_SUFFIXES):
             Path(f"{temporary}{end}").unlink(missing_ok=True)
 
 
@@ -145,12 +145,6 @@ def read_manifest(backup: Path) -> Manifest | None:
     except OSError as error:
         raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
     return unpack(data, Manifest)
-
-
-def manifest_differences(manifest: Manifest, found: Manifest) -> list[str]:
-    """The fields in which a copy differs from its manifest."""
-    names = ("sha256", "bytes", "schema", "store_id", "sequence", "head", "counts")
-    return [name for name in names if getattr(manifest, name) != getattr(found, name)]
 
 
 def _part_prefix(target: Path) -> str:

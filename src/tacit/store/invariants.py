@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from tacit.domain.archive import Tombstone, session_tombstone
-from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
+from tacit.domain.errors import GateRefusal, Mistake, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
@@ -32,12 +32,6 @@ class StoredSteps:
     bytes: int
     droppable: bool
     """Learned from, or superseded by a longer one."""
-
-
-def check_trajectory(trajectory: Trajectory) -> None:
-    """Raise unless the id is the content's own."""
-    if trajectory.id != trajectory.content_id():
-        raise _id_mismatch(f"trajectory {trajectory.id}")
 
 
 def check_first_transition(skill: Skill, version: SkillVersion, transition: Transition) -> None:
@@ -95,8 +89,8 @@ def check_recallable(stored: StoredVersion) -> None:
         )
 
 
-def check_entry(entry: LedgerEntry) -> None:
-    """Raise unless the entry has a sort and a key."""
+def check_entry(entry: LedgerEntry, tombstone: FindTombstone) -> None:
+    """Raise unless the entry has a sort and a key, or if its session or something it is based on was purged."""
     if not entry.SORT:
         raise Mistake(
             f"a {type(entry).__name__} has no sort", code="entry_without_sort", hint="give its class a `SORT`"
@@ -105,14 +99,19 @@ def check_entry(entry: LedgerEntry) -> None:
         raise Mistake(
             f"this {entry.SORT} has no key", code="entry_without_key", hint="give the key of what it describes"
         )
+    session = [session_tombstone(entry.session_id)] if entry.session_id else []
+    if any(tombstone(identity) for identity in (entry.id, *session, *sorted(bases_of(entry)))):
+        raise _was_purged(f"the {entry.SORT} {entry.key}")
 
 
-def check_trajectory_not_purged(trajectory: Trajectory, tombstone: FindTombstone) -> None:
-    """Raise if this trajectory, or its whole session, was purged."""
+def check_trajectory(trajectory: Trajectory, tombstone: FindTombstone) -> None:
+    """Raise if this trajectory, or its whole session, was purged, or unless the id is the content's own."""
     sessions = {session for session in (trajectory.session_id, trajectory.parent_session_id) if session}
     for identity in (trajectory.id, *map(session_tombstone, sorted(sessions))):
         if tombstone(identity):
             raise _was_purged(f"the trajectory {trajectory.id}")
+    if trajectory.id != trajectory.content_id():
+        raise _id_mismatch(f"trajectory {trajectory.id}")
 
 
 def check_content_not_purged(version: SkillVersion, tombstone: FindTombstone) -> None:
@@ -124,13 +123,6 @@ def check_content_not_purged(version: SkillVersion, tombstone: FindTombstone) ->
     is_clean = not version.provenance.source and not any(tombstone(identity) for identity in learned_from)
     if not (is_clean and learned_from & set(found.survivors)):
         raise _was_purged(f"the content {version.hash}")
-
-
-def check_entry_not_purged(entry: LedgerEntry, tombstone: FindTombstone) -> None:
-    """Raise if this entry, its session or something it is based on was purged."""
-    session = [session_tombstone(entry.session_id)] if entry.session_id else []
-    if any(tombstone(identity) for identity in (entry.id, *session, *sorted(bases_of(entry)))):
-        raise _was_purged(f"the {entry.SORT} {entry.key}")
 
 
 def trajectories_of(version: SkillVersion) -> set[str]:
@@ -151,30 +143,12 @@ def check_passages(passages: Sequence[Passage]) -> None:
         raise Mistake("the passages of a document are not in order, or two have the same index", code="bad_passages")
 
 
-def has_passages(version_id: str) -> Mistake:
-    """The error for other passages of a version that has some."""
-    return Mistake(
-        f"version {version_id} has other passages already",
-        code="has_passages",
-        hint="passages are stored once; add the document again",
-    )
-
-
 def id_is_taken(noun: str, identity: str) -> Mistake:
     """The error for a second, different record under a known id."""
     return Mistake(
         f"another {noun} is already stored as {identity}",
         code="id_taken",
         hint="an id stands for one content; nothing was changed",
-    )
-
-
-def steps_pruned(trajectory_id: str) -> NotFound:
-    """The error for reading the steps of a pruned trajectory."""
-    return NotFound(
-        f"the steps of trajectory {trajectory_id} were pruned",
-        code="steps_pruned",
-        hint="its summary and hash are kept; see `tacit skills history`",
     )
 
 
@@ -210,25 +184,11 @@ def episode_of(trajectory: Trajectory, assessment: Assessment, *, at: datetime) 
     )
 
 
-def vouched(episode: Episode, assessment: Assessment) -> Episode | None:
-    """The summary with a verified assessment, waiting to be learned from again; nothing where that changes nothing."""
-    better = assessment.grade.verified and not episode.assessment.grade.verified
-    if not better or episode.superseded or episode.pruned:
-        return None
-    return replace(episode, assessment=assessment, learned_at=None)
-
-
 def touched_files(trajectory: Trajectory) -> tuple[str, ...]:
     """Paths in the arguments of the steps, each once, in order, at most `MAX_FILES`."""
-    found = dict.fromkeys(path for step in trajectory.steps for path in _paths(step.arguments))
+    values = (step.arguments.get(key) for step in trajectory.steps for key in _FILE_ARGUMENTS)
+    found = dict.fromkeys(value for value in values if isinstance(value, str) and value.strip())
     return tuple(found)[:MAX_FILES]
-
-
-def _paths(arguments: Any) -> Iterator[str]:
-    for key in _FILE_ARGUMENTS:
-        value = arguments.get(key)
-        if isinstance(value, str) and value.strip():
-            yield value
 
 
 def same_attempt(one: Episode, other: Episode) -> bool:
@@ -246,29 +206,19 @@ def choose_pruned(
 ) -> list[str]:
     """Ids of the trajectories to prune: those past retention, then the oldest until the rest fits the cap."""
     held = sorted(holdings, key=lambda holding: holding.captured_at)
-    horizon = None if keep_days is None else _days_before(aware(at), keep_days)
+    horizon: datetime | None = None
+    if keep_days is not None:
+        with suppress(OverflowError):  # longer than history
+            horizon = aware(at) - timedelta(days=keep_days)
     total = sum(holding.bytes for holding in held)
     chosen: list[str] = []
-    for holding in held:
+    for holding in held:  # the oldest first
         too_old = horizon is not None and holding.captured_at < horizon
-        if holding.droppable and too_old:
-            chosen.append(holding.id)
-            total -= holding.bytes
-    past = set(chosen)
-    for holding in held:
-        if cap_bytes is None or total <= cap_bytes:
-            break
-        if holding.droppable and holding.id not in past:
+        too_much = cap_bytes is not None and total > cap_bytes
+        if holding.droppable and (too_old or too_much):
             chosen.append(holding.id)
             total -= holding.bytes
     return chosen
-
-
-def _days_before(at: datetime, days: int) -> datetime | None:
-    try:
-        return at - timedelta(days=days)
-    except OverflowError:
-        return None
 
 
 def known_outcome(assessment: Assessment) -> Outcome:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
+from tacit.domain.errors import Mistake
 from tacit.domain.stored import FoundPassage, Passage
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
@@ -50,7 +51,11 @@ class Passages:
         stored = self._skills.version(version_id)
         if known := self.of(version_id):
             if known != list(passages):
-                raise invariants.has_passages(version_id)
+                raise Mistake(
+                    f"version {version_id} has other passages already",
+                    code="has_passages",
+                    hint="passages are stored once; add the document again",
+                )
             return
         for passage in passages:
             owner = {"id": _passage_id(stored.version.id, passage.index), "version": stored.sequence}

@@ -14,7 +14,6 @@ import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from tacit.domain.archive import Descent, Purge, Source, SourceKind, Tombstone, purge_tombstone, session_tombstone
 from tacit.domain.candidate import Verdict
@@ -27,7 +26,6 @@ from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.audit import AuditNote, record_path
 from tacit.store.passage_table import passages_path
-from tacit.store.record_log import AppendedRecords
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import version_path
 from tacit.store.tables import Tables
@@ -59,49 +57,53 @@ class StoreContents:
 def find_descent(contents: StoreContents, sources: Iterable[Source]) -> Descent:
     """Everything that came from these sources."""
     sources = tuple(dict.fromkeys(source for source in sources if source.value))
-    trajectories = _trajectories(contents, sources)
+    names, sessions = _values(sources, SourceKind.PRINCIPAL), _sessions(contents, sources)
+    trajectories = _trajectories(contents, sources, sessions, names)
     seeds = {
         stored.version.id
         for stored in contents.versions
         if any(_is_version_from(contents, stored, each) for each in sources)
     }
     gone = _versions(contents, trajectories, seeds)
-    names = _values(sources, SourceKind.PRINCIPAL)
-    sessions = _sessions(contents, sources)
-    uses = {use.id for use in contents.uses if gone & set(use.version_ids) or (use.session_id in sessions)}
-    evidence = {
+    versions = [stored for stored in contents.versions if stored.version.id in gone]
+    hashes = {stored.version.hash for stored in versions}
+    left = {stored.skill.id for stored in contents.versions if stored.version.id not in gone}
+    skills = tuple(dict.fromkeys(stored.skill.id for stored in versions if stored.skill.id not in left))
+    shown = {use.session_id for use in contents.uses if gone & set(use.version_ids) and use.session_id}
+    uses = tuple(use.id for use in contents.uses if gone & set(use.version_ids) or use.session_id in sessions)
+    used = set(uses)
+    evidence = tuple(
         piece.id
         for piece in contents.evidence
-        if piece.version_id in gone or piece.use_id in uses or piece.trajectory_id in trajectories or piece.by in names
-    }
-    hashes = {stored.version.hash for stored in contents.versions if stored.version.id in gone}
-    verdicts = {
+        if piece.version_id in gone or piece.use_id in used or piece.trajectory_id in trajectories or piece.by in names
+    )
+    verdicts = tuple(
         verdict.id
         for verdict in contents.verdicts
         if verdict.version_id in gone or verdict.content_hash in hashes or trajectories & set(verdict.trajectory_ids)
-    }
-    approvals = {each.id for each in contents.approvals if each.version_id in gone or each.by in names}
-    shown = {use.session_id for use in contents.uses if gone & set(use.version_ids) and use.session_id}
-    left = {stored.skill.id for stored in contents.versions if stored.version.id not in gone}
-    skills = tuple(dict.fromkeys(s.skill.id for s in contents.versions if s.skill.id not in left))
+    )
+    approvals = tuple(each.id for each in contents.approvals if each.version_id in gone or each.by in names)
     lost = {*gone, *skills, *trajectories}
     remarks = (each.id for each in contents.remarks if lost & {each.subject, each.other} or each.by in names)
-    sessions |= _ended(contents, trajectories)
+    with_attempts = {episode.session_id for episode in contents.episodes if episode.id not in trajectories}
+    ended = {e.session_id for e in contents.episodes if e.id in trajectories and e.session_id} - with_attempts
+    sessions |= ended
+    named = _values(sources, SourceKind.TRAJECTORY)
     return Descent(
         sources=sources,
-        trajectories=_ordered(trajectories, (episode.id for episode in contents.episodes)),
-        versions=_ordered(gone, (stored.version.id for stored in contents.versions)),
+        trajectories=tuple(episode.id for episode in contents.episodes if episode.id in trajectories),
+        versions=tuple(stored.version.id for stored in versions),
         skills=skills,
-        verdicts=_ordered(verdicts, (verdict.id for verdict in contents.verdicts)),
-        approvals=_ordered(approvals, (approval.id for approval in contents.approvals)),
-        uses=_ordered(uses, (use.id for use in contents.uses)),
-        evidence=_ordered(evidence, (piece.id for piece in contents.evidence)),
+        verdicts=verdicts,
+        approvals=approvals,
+        uses=uses,
+        evidence=evidence,
         remarks=tuple(remarks),
-        entries=_entries(contents, lost | uses | _values(sources, SourceKind.TRAJECTORY), sessions, names),
+        entries=_entries(contents, {*lost, *uses, *named}, sessions, names),
         notes=tuple(each.id for each in contents.notes if each.session_id in sessions),
-        hashes=_survivors(contents, gone, trajectories, seeds),
-        relearned=_relearned(contents, gone, trajectories),
-        demoted=_demoted(contents, gone, lost=approvals | verdicts | evidence),
+        hashes=_survivors(contents, versions, trajectories, seeds),
+        relearned=_relearned(contents, versions, trajectories),
+        demoted=_demoted(contents, gone, lost={*approvals, *verdicts, *evidence}),
         exposed=tuple(e.id for e in contents.episodes if e.session_id in shown and e.id not in trajectories),
     )
 
@@ -120,21 +122,8 @@ def tombstones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
     return [*(replace(tombstone, id=identity) for identity in plain), *hashes]
 
 
-def demotion(stored: StoredVersion, purge: Purge) -> Transition:
-    """The transition back to waiting for review."""
-    return Transition(
-        version_id=stored.version.id,
-        content_hash=stored.version.hash,
-        before=stored.status,
-        after=Status.CANDIDATE,
-        reason=f"what it was approved by was purged{': ' if purge.reason else ''}{purge.reason}",
-        by=purge.by,
-        at=purge.at,
-    )
-
-
 def _values(sources: Sequence[Source], kind: SourceKind) -> set[str]:
-    return {source.value for source in sources if source.kind is kind and source.value}
+    return {source.value for source in sources if source.kind is kind}
 
 
 def _sessions(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
@@ -143,12 +132,6 @@ def _sessions(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
     while more := {e.session_id for e in contents.episodes if e.parent_session_id in found and e.session_id} - found:
         found |= more
     return found
-
-
-def _ended(contents: StoreContents, trajectories: set[str]) -> set[str]:
-    """The sessions without any trajectory left."""
-    left = {episode.session_id for episode in contents.episodes if episode.id not in trajectories}
-    return {e.session_id for e in contents.episodes if e.id in trajectories and e.session_id} - left
 
 
 def _entries(contents: StoreContents, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
@@ -164,18 +147,18 @@ def _entries(contents: StoreContents, lost: set[str], sessions: set[str], names:
     )
 
 
-def _trajectories(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
-    sessions, named = _sessions(contents, sources), _values(sources, SourceKind.TRAJECTORY)
+def _trajectories(contents: StoreContents, sources: Sequence[Source], sessions: set[str], names: set[str]) -> set[str]:
+    """The trajectories that came from the sources, in all captures of them."""
+    named = _values(sources, SourceKind.TRAJECTORY)
     places = [source for source in sources if source.kind is SourceKind.IMPORTED]
-    names = _values(sources, SourceKind.PRINCIPAL)
-    chosen = [
-        e for e in contents.episodes if e.id in named or e.session_id in sessions or e.parent_session_id in sessions
-    ]
-    if places or names:
-        for episode in contents.episodes:
-            whole = None if episode.pruned else contents.trajectory(episode.id)
-            if whole is not None and (any(is_from(whole.source, each) for each in places) or whole.task.by in names):
-                chosen.append(episode)
+    chosen = []
+    for episode in contents.episodes:
+        is_chosen = episode.id in named or not sessions.isdisjoint({episode.session_id, episode.parent_session_id})
+        if not is_chosen and (places or names) and not episode.pruned:
+            whole = contents.trajectory(episode.id)
+            is_chosen = whole.task.by in names or any(is_from(whole.source, each) for each in places)
+        if is_chosen:
+            chosen.append(episode)
     return {
         e.id for e in contents.episodes if any(e.id == each.id or invariants.same_attempt(e, each) for each in chosen)
     }
@@ -194,38 +177,34 @@ def _is_version_from(contents: StoreContents, stored: StoredVersion, source: Sou
 
 
 def _versions(contents: StoreContents, trajectories: set[str], seeds: set[str]) -> set[str]:
+    """The seeds and what was learned from the trajectories, with all that descends from these or has their content."""
     gone = seeds | {s.version.id for s in contents.versions if invariants.trajectories_of(s.version) & trajectories}
     while True:
         hashes = {stored.version.hash for stored in contents.versions if stored.version.id in gone}
-        more = {
-            s.version.id for s in contents.versions if gone & set(s.version.parents) or s.version.hash in hashes
-        } - gone
-        if not more:
+        more = {s.version.id for s in contents.versions if gone & set(s.version.parents) or s.version.hash in hashes}
+        if more <= gone:
             return gone
         gone |= more
 
 
 def _survivors(
-    contents: StoreContents, gone: set[str], trajectories: set[str], seeds: set[str]
+    contents: StoreContents, versions: Sequence[StoredVersion], trajectories: set[str], seeds: set[str]
 ) -> dict[str, tuple[str, ...]]:
     """Content hash → remaining trajectories. What was imported, or made by a purged name, may not return at all."""
     known = [episode.id for episode in contents.episodes if episode.id not in trajectories]
-    found: dict[str, tuple[str, ...]] = {}
-    for stored in contents.versions:
-        if stored.version.id in gone:
-            barred = stored.version.id in seeds or stored.version.provenance.source
-            left = () if barred else _ordered(invariants.trajectories_of(stored.version), known)
-            found[stored.version.hash] = _ordered({*found.get(stored.version.hash, left)} & {*left}, known)
-    return found
+    found: dict[str, set[str]] = {}
+    for stored in versions:
+        version = stored.version
+        barred = version.id in seeds or version.provenance.source
+        left = set() if barred else invariants.trajectories_of(version)
+        found[version.hash] = found.get(version.hash, left) & left
+    return {hash_: tuple(identity for identity in known if identity in left) for hash_, left in found.items()}
 
 
-def _relearned(contents: StoreContents, gone: set[str], trajectories: set[str]) -> tuple[str, ...]:
-    sources = {
-        identity
-        for s in contents.versions
-        if s.version.id in gone
-        for identity in invariants.trajectories_of(s.version)
-    }
+def _relearned(contents: StoreContents, versions: Sequence[StoredVersion], trajectories: set[str]) -> tuple[str, ...]:
+    """The trajectories that remain and from which a purged version was made, decided on or confirmed."""
+    gone = {stored.version.id for stored in versions}
+    sources = set().union(*(invariants.trajectories_of(stored.version) for stored in versions))
     sources |= {identity for v in contents.verdicts if v.version_id in gone for identity in v.trajectory_ids}
     sources |= {piece.trajectory_id for piece in contents.evidence if piece.version_id in gone}
     waiting = sources - trajectories
@@ -255,10 +234,6 @@ def _policy_grounds(contents: StoreContents, version_id: str) -> set[str]:
     return verdicts | {piece.id for piece in contents.evidence if piece.version_id == version_id}
 
 
-def _ordered(chosen: set[str], order: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(identity for identity in order if identity in chosen))
-
-
 _NO_PATHS = frozenset({"cli", "mcp"})
 """Sources of what did not come from a file."""
 _ADDRESS = "://"
@@ -286,12 +261,10 @@ def is_path(recorded: str) -> bool:
     return bool(recorded) and recorded not in _NO_PATHS and _ADDRESS not in recorded and "\0" not in recorded
 
 
-T = TypeVar("T")
 _GUARDED = (
     "approvals", "evidence", "uses", "verdicts", "transitions", "versions", "skills", "trajectories", "version_words",
     "episode_words", "remarks", "entries", "passages", "passage_words",
 )  # fmt: skip
-_IN = "IN (SELECT value FROM json_each(?))"
 
 
 class Purger:
@@ -311,8 +284,10 @@ class Purger:
             self._tables.trajectories.unlearn(trajectory_id, at=purge.at)
         with without_triggers(self._connection, *_GUARDED):
             self._delete_all(descent, purge)
+        reason = f"what it was approved by was purged{': ' if purge.reason else ''}{purge.reason}"
         for version_id in descent.demoted:
-            self._tables.skills.change(demotion(self._tables.skills.version(version_id), purge))
+            stored = self._tables.skills.version(version_id)
+            self._tables.skills.change(stored.transition_to(Status.CANDIDATE, reason, by=purge.by, at=purge.at))
         for index in self._tables.word_indexes:
             index.rebuild_from_words()  # deleted entries would stay in the pages of the index
         self._tables.vectors.pack_after_removal()
@@ -324,7 +299,7 @@ class Purger:
         notes = self._tables.notes.rows
         versions = [skills.versions.at(seq) for seq in skills.versions.all_numbers()]
         return StoreContents(
-            episodes=trajectories.episodes(unlearned=False, outcome=None, limit=None),
+            episodes=trajectories.episodes(),
             versions=[skills.stored(row) for row in versions],
             transitions={row["id"]: skills.checked_transitions(row) for row in versions},
             verdicts=records.verdicts.all(),
@@ -338,55 +313,52 @@ class Purger:
         )
 
     def _delete_all(self, descent: Descent, purge: Purge) -> None:
-        skills, records, run = self._tables.skills, self._tables.records, self._connection.run
+        skills, records, passages = self._tables.skills, self._tables.records, self._tables.passages
+        attempts = self._tables.trajectories.rows
         outdated = [row["version_id"] for row in records.evidence.named(descent.evidence)]
-        run(f"DELETE FROM renderings WHERE id {_IN}", json.dumps([*descent.versions, *outdated]))
-        run(f"DELETE FROM outlines WHERE id {_IN}", json.dumps([*descent.trajectories, *descent.relearned]))
-        self._delete_records(records.approvals, descent.approvals, purge)
-        self._delete_records(records.evidence, descent.evidence, purge)
-        self._delete_records(records.verdicts, descent.verdicts, purge)
-        self._delete_records(records.remarks, descent.remarks, purge)
-        self._delete_records(records.entries, descent.entries, purge)
-        run(f"DELETE FROM jottings WHERE id {_IN}", json.dumps(descent.notes))
-        self._delete_records(records.uses, descent.uses, purge)
-        run(f"DELETE FROM transitions WHERE version_id {_IN}", json.dumps(descent.versions))
+        self._drop("renderings", "id", [*descent.versions, *outdated])
+        self._drop("outlines", "id", [*descent.trajectories, *descent.relearned])
+        self._drop("jottings", "id", descent.notes)
+        for table, ids in (
+            (records.approvals, descent.approvals),
+            (records.evidence, descent.evidence),
+            (records.verdicts, descent.verdicts),
+            (records.remarks, descent.remarks),
+            (records.entries, descent.entries),
+            (records.uses, descent.uses),
+        ):
+            found = _in_order(table.named(ids))
+            self._delete(table, found, [table.path(row) for row in found], purge)
+        self._drop("transitions", "version_id", descent.versions)
         versions = _in_order(skills.versions.named(descent.versions))
-        run(f"DELETE FROM version_words WHERE seq {_IN}", json.dumps([row["seq"] for row in versions]))
-        self._delete_passages(versions, purge)
+        self._drop("version_words", "seq", [row["seq"] for row in versions])
+        for version in versions:
+            rows = passages.rows_of(version["seq"])
+            self._drop("passage_words", "seq", [row["seq"] for row in rows])
+            self._delete(passages.rows, rows, [passages_path(version["id"])] if rows else [], purge)
         skills.composites.unrender({str(row["name"]) for row in versions})
         self._delete(skills.versions, versions, [*map(version_path, versions)], purge)
         skills.composites.forget()
         skills.written += 1
         families = _in_order(skills.skills.named(descent.skills))
         self._delete(skills.skills, families, [record_path("skills", row["id"]) for row in families], purge)
-        attempts = _in_order(self._tables.trajectories.rows.named(descent.trajectories))
-        run(f"DELETE FROM episode_words WHERE seq {_IN}", json.dumps([row["seq"] for row in attempts]))
-        run(f"DELETE FROM blobs WHERE hash {_IN}", json.dumps([row["blob"] for row in attempts]))
-        self._delete(
-            self._tables.trajectories.rows,
-            attempts,
-            [record_path("trajectories", row["id"]) for row in attempts],
-            purge,
-        )
-
-    def _delete_passages(self, versions: Sequence[Values], purge: Purge) -> None:
-        for version in versions:
-            rows = self._tables.passages.rows_of(version["seq"])
-            self._connection.run(f"DELETE FROM passage_words WHERE seq {_IN}", json.dumps([row["seq"] for row in rows]))
-            self._delete(self._tables.passages.rows, rows, [passages_path(version["id"])] if rows else [], purge)
-
-    def _delete_records(self, table: AppendedRecords[T], ids: Sequence[str], purge: Purge) -> None:
-        found = _in_order(table.named(ids))
-        self._delete(table, found, [table.path(row) for row in found], purge)
+        gone = _in_order(attempts.named(descent.trajectories))
+        self._drop("episode_words", "seq", [row["seq"] for row in gone])
+        self._drop("blobs", "hash", [row["blob"] for row in gone])
+        self._delete(attempts, gone, [record_path("trajectories", row["id"]) for row in gone], purge)
 
     def _delete(self, rows: Rows, found: Sequence[Values], paths: Sequence[str], purge: Purge) -> None:
         """Delete rows, and add a link for each under the subject that the chain knows it by."""
-        self._connection.run(f"DELETE FROM {rows.table} WHERE seq {_IN}", json.dumps([row["seq"] for row in found]))
+        self._drop(rows.table, "seq", [row["seq"] for row in found])
         for path in paths:
             last = "SELECT subject FROM audit WHERE record = ? ORDER BY seq DESC LIMIT 1"
             subject = str(self._connection.single(last, path) or path.rsplit("/", 1)[-1])
             note = AuditNote(action="purge", subject=subject, actor=purge.by, at=purge.at)
             self._tables.audit.append(note, record=path, digest="")
+
+    def _drop(self, table: str, column: str, values: Sequence[str | int]) -> None:
+        sql = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))"
+        self._connection.run(sql, json.dumps(values))
 
 
 def _in_order(rows: list[Values]) -> list[Values]:

@@ -168,8 +168,7 @@ class RecordLog:
                     raise next((error for error in errors if isinstance(error, StoreDamaged)), errors[0])
                 return self.remarks.append(record)
             case LedgerEntry():
-                invariants.check_entry(record)
-                invariants.check_entry_not_purged(record, self.tombstone)
+                invariants.check_entry(record, self.tombstone)
                 return self.entries.append(record)
             case Tombstone():
                 return self.tombstone(record.id) is None and self.tombstones.append(record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -31,10 +31,10 @@ from tacit.domain.errors import Mistake, NotFound, StoreOutage, TacitError
 from tacit.domain.stored import Damage
 from tacit.store.audit import Anchors, Audit, anchor_of
 from tacit.store.backup import (
+    SQLITE_SUFFIXES,
     copy_pages,
     copy_store,
     describe_copy,
-    manifest_differences,
     manifest_path,
     read_manifest,
     remove_stale_parts,
@@ -48,7 +48,6 @@ from tacit.store.schema import schema_of
 from tacit.store.sqlite_store import Store
 
 ASIDE = "replaced"
-_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,60 +80,15 @@ def check_backup(file: Path) -> CheckedBackup:
         with _opened_copy(file) as (copy, schema):
             if manifest is not None:
                 found = replace(describe_copy(copy.connection, file, at=manifest.at), schema=schema)
-                damage += [
-                    damage_of("the manifest", "manifest_mismatch", detail=name)
-                    for name in manifest_differences(manifest, _comparable(manifest, found))
-                ]
+                # The manifest of an earlier schema lacks counts: the copy was upgraded for the check.
+                found = replace(found, counts={name: found.counts.get(name, -1) for name in manifest.counts})
+                for name in ("sha256", "bytes", "schema", "store_id", "sequence", "head", "counts"):
+                    if getattr(manifest, name) != getattr(found, name):
+                        damage.append(damage_of("the manifest", "manifest_mismatch", detail=name))
             damage += copy.verify()
     except StoreOutage as error:
         damage.append(Damage(subject="the file", problem=error.message, code=error.code))
     return CheckedBackup(manifest=manifest, damage=tuple(damage))
-
-
-def descent_in(file: Path, sources: Iterable[Source]) -> Descent:
-    """What a copy of a store has that came from these sources."""
-    with _opened_copy(file) as (copy, _):
-        return copy.descent(*sources)
-
-
-def siblings(store: str) -> list[Path]:
-    """Copies that Tacit itself left next to a store: before upgrades, and when it was replaced."""
-    if store == MEMORY:
-        return []
-    path = Path(store)
-    name = glob.escape(path.name)
-    found = [*path.parent.glob(f"{name}.before-*.bak"), *path.parent.glob(f"{name}.{ASIDE}-*")]
-    return sorted(each for each in found if each.is_file() and not each.name.endswith(_SQLITE_SUFFIXES))
-
-
-def remove_leftovers(places: Iterable[str]) -> None:
-    """Remove unfinished copies that killed backups, restores and purges left next to these files."""
-    for path in (Path(place) for place in places if place != MEMORY):
-        with suppress(OSError):  # the folder is gone, or we may not
-            remove_stale_parts(path)
-
-
-def purge_copy(file: Path, sources: Sequence[Source], tombstones: Sequence[Tombstone], *, purge: Purge) -> Manifest:
-    """Purge a backup as its store was; it is replaced as a whole, with a new manifest where it had one.
-
-    It keeps the time it was made; the manifest also has the time it was purged.
-    """
-    made_at = _made_at(file) or purge.at
-    made = list[Manifest]()
-
-    def describe(copy: Path) -> None:
-        with _open_connection(copy) as connection:
-            made.append(describe_copy(connection, copy, at=made_at))
-
-    with _opened_copy(file) as (store, _):
-        store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
-        for tombstone in tombstones:
-            store.add(tombstone)
-        copy_store(store.connection.raw, file, overwrite=True, check=describe)
-    manifest = replace(made[0], path=str(file.resolve()), purged_at=purge.at)
-    if manifest_path(file).exists():
-        write_manifest(file, manifest)
-    return manifest
 
 
 def restore_backup(
@@ -145,10 +99,11 @@ def restore_backup(
     `options` may hold `without-manifest` and `without-tombstones`, each of which gives up one safeguard.
     """
     chosen = set(options)
-    if _same_file(file, database):
-        raise Mistake(
-            "the backup is the store itself", code="same_file", hint="name the file that `tacit store backup` wrote"
-        )
+    with suppress(OSError):
+        if file.samefile(database):
+            raise Mistake(
+                "the backup is the store itself", code="same_file", hint="name the file that `tacit store backup` wrote"
+            )
     checked = check_backup(file)
     if checked.damage:
         first = checked.damage[0]
@@ -163,41 +118,29 @@ def restore_backup(
             code="no_manifest",
             hint="--without-manifest restores it all the same",
         )
-    done = _restore(
-        file,
-        database,
-        purge=Purge(by=by, at=at),
-        anchors=Anchors(home) if home else None,
-        keep_tombstones="without-tombstones" not in chosen,
-    )
-    return checked, done
-
-
-def _restore(
-    file: Path, target: str, *, purge: Purge, anchors: Anchors | None = None, keep_tombstones: bool = True
-) -> Restored:
-    """Put a backup in place of a store. `purge` says who does it and when; the caller has checked the backup before."""
-    if target == MEMORY:
+    if database == MEMORY:
         raise Mistake("a store in memory cannot be restored", code="store_in_memory", hint="choose a file with --store")
-    place = Path(target)
+    keeps_tombstones = "without-tombstones" not in chosen
+    return checked, _restore(file, Path(database), Purge(by=by, at=at), home=home, keep_tombstones=keeps_tombstones)
+
+
+def _restore(file: Path, place: Path, purge: Purge, *, home: Path | None, keep_tombstones: bool) -> Restored:
+    """Put a checked backup in place of a store. `purge` says who does it and when."""
+    anchors = Anchors(home) if home else None
     tombstones, manifests = _tombstones_and_backups(place) if keep_tombstones else ([], [])
     with _opened_copy(file) as (copy, _):
         descent = _prepare(copy, tombstones, manifests, purge)
         anchor = anchor_of(copy.connection, at=purge.at)
-        known = _known_anchors(anchors, target)
-        if anchors is not None and known:  # a crash here leaves the store as it was, or as it will be
-            anchors.write(target, *known, anchor)
+        if anchors is not None:
+            known: tuple[Anchor, ...] = ()
+            with suppress(ValueError):  # the new one replaces it
+                known = anchors.read(str(place))
+            if known:  # a crash here leaves the store as it was, or as it will be
+                anchors.write(str(place), *known, anchor)
         aside = _install(copy.connection, place, at=purge.at, expected=tombstones if keep_tombstones else None)
     if anchors is not None:
-        anchors.write(target, anchor)
+        anchors.write(str(place), anchor)
     return Restored(aside=aside, descent=descent)
-
-
-def _known_anchors(anchors: Anchors | None, target: str) -> tuple[Anchor, ...]:
-    try:
-        return anchors.read(target) if anchors is not None else ()
-    except ValueError:  # the new one replaces it
-        return ()
 
 
 def _prepare(store: Store, tombstones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
@@ -205,7 +148,7 @@ def _prepare(store: Store, tombstones: Sequence[Tombstone], manifests: Sequence[
     known = {found.id for found in store.tombstones()}  # what the backup purged itself may have come back since
     fresh = [found for found in tombstones if found.id not in known]
     with store.transaction():
-        descent = store.descent(*(source for found in fresh for source in _source_of(found)))
+        descent = store.descent(*(_source_of(found) for found in fresh if not is_purge_tombstone(found.id)))
         for tombstone in fresh:
             store.add(tombstone)
         if not descent.is_empty:
@@ -219,13 +162,20 @@ def _prepare(store: Store, tombstones: Sequence[Tombstone], manifests: Sequence[
     return descent
 
 
+def _source_of(tombstone: Tombstone) -> Source:
+    if tombstone.id.startswith(session_tombstone("")):
+        return Source(kind=SourceKind.SESSION, value=tombstone.id.removeprefix(session_tombstone("")))
+    kind = SourceKind.IMPORTED if tombstone.id.startswith(HASH) else SourceKind.TRAJECTORY
+    return Source(kind=kind, value=tombstone.id)
+
+
 def _install(copy: Connection, place: Path, *, at: datetime, expected: Sequence[Tombstone] | None) -> Path | None:
     if not place.exists():
         copy_store(copy.raw, place)
         return None
     aside = place.with_name(f"{place.name}.{ASIDE}-{at:%Y%m%dT%H%M%SZ}")
     try:
-        with _open_connection(place) as connection:
+        with closing(Connection(place)) as connection:
             schema_of(connection)
             is_store = connection.single("PRAGMA journal_mode") == "wal"
     except StoreOutage:
@@ -233,7 +183,7 @@ def _install(copy: Connection, place: Path, *, at: datetime, expected: Sequence[
     if is_store:
         _overwrite(copy, place, aside=aside, expected=expected)
     else:  # no process can be using it: it is moved away as it is
-        for end in ("", *_SQLITE_SUFFIXES):
+        for end in ("", *SQLITE_SUFFIXES):
             with suppress(FileNotFoundError):
                 place.with_name(place.name + end).replace(aside.with_name(aside.name + end))
         copy_store(copy.raw, place)
@@ -245,7 +195,7 @@ def _overwrite(copy: Connection, place: Path, *, aside: Path, expected: Sequence
 
     From the first page on no other process can write, so that the copy is exactly what was replaced.
     """
-    with _open_connection(place) as live, translate_errors(str(place)):
+    with closing(Connection(place)) as live, translate_errors(str(place)):
         with live.raw.backup("main", copy.raw, "main") as pages:
             live.patiently(lambda: pages.step(1))
             if expected is not None and _tombstones_and_backups(place)[0] != list(expected):
@@ -266,7 +216,7 @@ def _tombstones_and_backups(place: Path) -> tuple[list[Tombstone], list[Manifest
     if not place.exists():
         return [], []
     try:
-        with _open_connection(place) as connection, connection.reading():
+        with closing(Connection(place)) as connection, connection.reading():
             if schema_of(connection) < TOMBSTONES_SINCE:
                 return [], []
             records = RecordLog(connection, Audit(connection))
@@ -277,39 +227,6 @@ def _tombstones_and_backups(place: Path) -> tuple[list[Tombstone], list[Manifest
             code="tombstones_unreadable",
             hint="--without-tombstones restores the backup all the same",
         ) from error
-
-
-def _source_of(tombstone: Tombstone) -> Iterator[Source]:
-    if is_purge_tombstone(tombstone.id):
-        return
-    if tombstone.id.startswith(session_tombstone("")):
-        yield Source(kind=SourceKind.SESSION, value=tombstone.id.removeprefix(session_tombstone("")))
-    elif tombstone.id.startswith(HASH):
-        yield Source(kind=SourceKind.IMPORTED, value=tombstone.id)
-    else:
-        yield Source(kind=SourceKind.TRAJECTORY, value=tombstone.id)
-
-
-def _comparable(manifest: Manifest, found: Manifest) -> Manifest:
-    """Leave out counts that the manifest lacks: a backup of an earlier schema was upgraded for the check."""
-    return replace(found, counts={name: found.counts.get(name, -1) for name in manifest.counts})
-
-
-def _made_at(file: Path) -> datetime | None:
-    try:
-        manifest = read_manifest(file)
-    except UnreadableRecord:
-        return None
-    return manifest.at if manifest else None
-
-
-@contextmanager
-def _open_connection(file: Path) -> Iterator[Connection]:
-    connection = Connection(file)
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -336,14 +253,6 @@ def _opened_copy(file: Path) -> Iterator[tuple[Store, int]]:
         yield store, schema
     finally:
         copy.close()
-
-
-def _same_file(one: Path, other: str) -> bool:
-    """Whether a backup is the store itself."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,34 +301,65 @@ def nearest_sources(store: Store, asked: str, *, limit: int = 5) -> list[str]:
 def purge(store: Store, plan: PurgePlan, *, purge: Purge, backups: bool) -> tuple[bool, tuple[BackupCopy, ...]]:
     """Carry a plan out, in the copies too if wanted; returns whether the log was emptied, and the state of each copy."""
     erased = store.purge(plan.descent, by=purge.by, at=purge.at, reason=purge.reason)
-    remove_leftovers(plan.places)
+    for place in plan.places:
+        if place != MEMORY:
+            with suppress(OSError):  # the folder is gone, or we may not
+                remove_stale_parts(Path(place))
     if not backups:
         return erased, plan.copies
-    tombstones = store.tombstones()
-    done = []
+    sources, tombstones, done = _everywhere(plan.descent), store.tombstones(), list[BackupCopy]()
     for copy in plan.copies:
         if not copy.holds:
             done.append(copy)
             continue
         try:
-            manifest = purge_copy(Path(copy.path), _everywhere(plan.descent), tombstones, purge=purge)
-            store.add(manifest)
+            store.add(_purge_copy(Path(copy.path), sources, tombstones, purge=purge))
             done.append(BackupCopy(path=copy.path, holds=copy.holds, purged=True))
         except TacitError as error:
             done.append(BackupCopy(path=copy.path, holds=copy.holds, problem=error.message))
     return erased, tuple(done)
 
 
+def _purge_copy(file: Path, sources: Sequence[Source], tombstones: Sequence[Tombstone], *, purge: Purge) -> Manifest:
+    """Purge a backup as its store was; it is replaced as a whole, with a new manifest where it had one.
+
+    It keeps the time it was made; the manifest also has the time it was purged.
+    """
+    known: Manifest | None = None
+    with suppress(UnreadableRecord):
+        known = read_manifest(file)
+    made = list[Manifest]()
+
+    def describe(copy: Path) -> None:
+        with closing(Connection(copy)) as connection:
+            made.append(describe_copy(connection, copy, at=known.at if known else purge.at))
+
+    with _opened_copy(file) as (store, _):
+        store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
+        for tombstone in tombstones:
+            store.add(tombstone)
+        copy_store(store.connection.raw, file, overwrite=True, check=describe)
+    manifest = replace(made[0], path=str(file.resolve()), purged_at=purge.at)
+    if manifest_path(file).exists():
+        write_manifest(file, manifest)
+    return manifest
+
+
 def _known_copies(store: Store, database: str) -> list[Path]:
-    """Every known copy that still exists: backups by their manifests, and copies next to the store."""
+    """Every known copy that still exists: backups, and what upgrades and restores left next to the store."""
     known = [Path(manifest.path) for manifest in store.backups() if manifest.path]
-    found = dict.fromkeys(path.resolve() for path in [*known, *siblings(database)])
-    return [path for path in found if path.is_file()]
+    if database != MEMORY:
+        path = Path(database)
+        name = glob.escape(path.name)
+        left = [*path.parent.glob(f"{name}.before-*.bak"), *path.parent.glob(f"{name}.{ASIDE}-*")]
+        known += sorted(each for each in left if not each.name.endswith(SQLITE_SUFFIXES))
+    return [path for path in dict.fromkeys(path.resolve() for path in known) if path.is_file()]
 
 
 def _contents_of(path: Path, sources: Sequence[Source]) -> BackupCopy:
     try:
-        found = descent_in(path, sources)
+        with _opened_copy(path) as (copy, _):
+            found = copy.descent(*sources)
     except TacitError as error:
         return BackupCopy(path=str(path), problem=error.message)
     return BackupCopy(path=str(path), holds=len(found.trajectories) + len(found.versions) + len(found.uses))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 
+from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
@@ -71,8 +72,7 @@ class Trajectories:
     @writes
     def add(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
         """Keep a trajectory; False if its content is known. A longer one of the same session supersedes it."""
-        invariants.check_trajectory_not_purged(trajectory, self._tombstone)
-        invariants.check_trajectory(trajectory)
+        invariants.check_trajectory(trajectory, self._tombstone)
         if self.rows.find(trajectory.id):
             return False
         content = pack(trajectory)
@@ -99,17 +99,23 @@ class Trajectories:
         False where that changes nothing: neither or both are verified, or the trajectory is superseded or pruned.
         """
         row = self._row(trajectory_id)
-        changed = invariants.vouched(self.episode(row), assessment)
-        if changed is not None:
-            self._change(row, changed, action="vouched", at=at)
-        return changed is not None
+        episode = self.episode(row)
+        better = assessment.grade.verified and not episode.assessment.grade.verified
+        if not better or episode.superseded or episode.pruned:
+            return False
+        self._change(row, replace(episode, assessment=assessment, learned_at=None), action="vouched", at=at)
+        return True
 
     @reads
     def whole(self, trajectory_id: str) -> Trajectory:
         """Fetch one whole trajectory."""
         row = self._row(trajectory_id)
         if self.episode(row).pruned:
-            raise invariants.steps_pruned(trajectory_id)
+            raise NotFound(
+                f"the steps of trajectory {trajectory_id} were pruned",
+                code="steps_pruned",
+                hint="its summary and hash are kept; see `tacit skills history`",
+            )
         return self.content(row)
 
     @reads
