@@ -12,8 +12,8 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -122,7 +122,8 @@ class Connection:
         self._process = os.getpid()
         self._db = _open_file(self.path)
         self._db.set_busy_handler(_wait(min(BUSY_TIMEOUT_S, patience_s)))
-        self.patiently(self._set_up)
+        for pragma in _PRAGMAS:
+            self.patiently(partial(self._execute, pragma))
 
     @property
     def raw(self) -> apsw.Connection:
@@ -229,10 +230,6 @@ class Connection:
             self._closed = True
             self._db.close()
 
-    def _set_up(self) -> None:
-        for pragma in _PRAGMAS:
-            self._execute(pragma)
-
     def _execute(self, sql: str) -> None:
         self._db.execute(sql).fetchall()
 
@@ -319,24 +316,23 @@ S = TypeVar("S", bound=UsesConnection)
 
 def reads(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Let a method see one unchanging state of the store."""
-
-    @wraps(method)
-    def in_snapshot(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._connection.reading():
-            return method(self, *args, **kwargs)
-
-    return in_snapshot
+    return _within(Connection.reading, method)
 
 
 def writes(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make all writes of a method one transaction."""
+    return _within(Connection.writing, method)
 
+
+def _within(
+    transaction: Callable[[Connection], AbstractContextManager[None]], method: Callable[Concatenate[S, P], T]
+) -> Callable[Concatenate[S, P], T]:
     @wraps(method)
-    def in_transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._connection.writing():
+    def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with transaction(self._connection):
             return method(self, *args, **kwargs)
 
-    return in_transaction
+    return run
 
 
 def _wait(timeout_s: float) -> Callable[[int], bool]:
@@ -362,7 +358,7 @@ def _open_file(path: str) -> apsw.Connection:
         is_new = not is_existing_file(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         with translate_errors(path):
-            connection = _open_immutable(file) if _is_immutable(file) else apsw.Connection(path)
+            connection = open_read_only(file) if _is_immutable(file) else apsw.Connection(path)
         if is_new:  # by name: opening and closing a handle of our own would drop SQLite's locks on the file
             file.chmod(0o600)
     except OSError as error:
@@ -372,15 +368,19 @@ def _open_file(path: str) -> apsw.Connection:
 
 def _is_immutable(file: Path) -> bool:
     """Whether neither file nor folder may be written and there is no log: SQLite then cannot make its log."""
-    if not os.access(file, os.R_OK) or os.access(file, os.W_OK) or os.access(file.parent, os.W_OK):
-        return False
-    return not any(file.with_name(f"{file.name}{end}").exists() for end in ("-wal", "-journal"))
+    may_write = os.access(file, os.W_OK) or os.access(file.parent, os.W_OK)
+    return os.access(file, os.R_OK) and not may_write and not _has_log(file)
 
 
-def _open_immutable(file: Path) -> apsw.Connection:
-    """Open for reading a file that does not change, which needs neither log nor locks."""
+def _has_log(file: Path) -> bool:
+    return any(file.with_name(f"{file.name}{end}").exists() for end in ("-wal", "-journal"))
+
+
+def open_read_only(file: Path) -> apsw.Connection:
+    """Open a file for reading; one without a log, which does not change, needs neither log nor locks."""
+    mode = "mode=ro" if _has_log(file) else "immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)
+    return apsw.Connection(f"{file.absolute().as_uri()}?{mode}", flags=flags)
 
 
 MEMORY = ":memory:"
@@ -471,32 +471,14 @@ def translate_errors(path: str) -> Iterator[None]:
 
 def store_error(error: apsw.Error, path: str) -> TacitError | None:
     """The Tacit error for a database error; `None` for one that means a bug."""
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreOutage(
-            f"the store {path} is locked by another process", code="store_locked", hint="try again", retryable=True
-        )
-    if isinstance(error, apsw.FullError):
-        return StoreOutage(
-            f"the disk is full: {path}", code="disk_full", hint="free some space and try again; nothing was written"
-        )
-    if isinstance(error, apsw.IOError):
-        return StoreOutage(
-            f"the store {path} cannot be read or written: {error}",
-            code="disk_error",
-            hint="check free space, quota and the disk, then try again; nothing was written",
-        )
+    for kinds, code, message, hint in _OUTAGES:
+        if isinstance(error, kinds):
+            text = message.format(path=path, error=error)
+            return StoreOutage(text, code=code, hint=hint, retryable=code == "store_locked")
     if isinstance(error, apsw.NotADBError):
         return StoreDamaged(path, "the file", "not_a_database")
     if isinstance(error, apsw.CorruptError | apsw.FormatError | apsw.ConstraintError | apsw.MismatchError):
         return StoreDamaged(path, "the file", "bad_file", str(error))
-    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-        return StoreOutage(
-            f"the store {path} cannot be opened for writing: {error}",
-            code="store_not_writable",
-            hint="check that the file and its folder exist and are writable, or choose another with --store",
-        )
-    if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
-        return StoreOutage(f"the store {path} is closed", code="store_closed", hint="open it again")
     if isinstance(error, apsw.TooBigError):
         return Mistake(
             "the record is larger than the store can hold", code="too_large", hint="the limit is about one gigabyte"
@@ -504,3 +486,23 @@ def store_error(error: apsw.Error, path: str) -> TacitError | None:
     if isinstance(error, apsw.SQLError) and not str(error).startswith(_BUGS):
         return StoreDamaged(path, "the schema", "schema_changed", str(error))
     return None
+
+
+_OUTAGES: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], ...] = (
+    ((apsw.BusyError, apsw.LockedError), "store_locked", "the store {path} is locked by another process", "try again"),
+    ((apsw.FullError,), "disk_full", "the disk is full: {path}", "free some space and try again; nothing was written"),
+    (
+        (apsw.IOError,), "disk_error", "the store {path} cannot be read or written: {error}",
+        "check free space, quota and the disk, then try again; nothing was written",
+    ),
+    (
+        (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError), "store_not_writable",
+        "the store {path} cannot be opened for writing: {error}",
+        "check that the file and its folder exist and are writable, or choose another with --store",
+    ),
+    (
+        (apsw.ConnectionClosedError, apsw.CursorClosedError), "store_closed", "the store {path} is closed",
+        "open it again",
+    ),
+)  # fmt: skip
+"""Errors of the database → code, message and hint of the `StoreOutage`."""

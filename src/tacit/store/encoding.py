@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zlib
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +18,6 @@ from tacit.domain.errors import Mistake
 from tacit.domain.identity import canonical, stored_name
 
 T = TypeVar("T")
-_COMPRESSION = 6
 
 
 class UnreadableRecord(ValueError):
@@ -65,11 +63,6 @@ def _renamed_fields(kind: Any) -> dict[str, str]:
 
 def _cannot_store(value: Any, reason: object) -> Mistake:
     return Mistake(f"this {type(value).__name__.lower()} cannot be stored: {reason}", code="not_storable")
-
-
-def compress(content: bytes) -> bytes:
-    """Compress a whole trajectory."""
-    return zlib.compress(content, _COMPRESSION)
 
 
 def clean(text: str) -> str:

@@ -13,7 +13,7 @@ from itertools import islice
 import apsw
 
 from tacit.domain.reach import CARD, reaches
-from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, LexicalSearch, term_of
+from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, LexicalSearch, terms_in
 from tacit.store.seals import seal_of
 
 TYPE_CHECKING = False
@@ -63,9 +63,9 @@ class SkillRow:
             self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.brief, self.text,
             self.reinforced, self.unproven, self.person,
         ) = row  # fmt: skip
-        self.subject = [term_of(form) for form in subject.split()]
+        self.subject = terms_in(subject)
         """Terms of tags and signature."""
-        self.examples = [[term_of(form) for form in line.split()] for line in examples.split("\n") if line]
+        self.examples = [terms_in(line) for line in examples.split("\n") if line]
         """Terms of each example query."""
         self.conditions: list[list[str]] = json.loads(conditions)
         """Its preconditions: text, and the command that checks it, if known."""
@@ -89,7 +89,7 @@ class HookIndex:
     def __init__(self, database: apsw.Connection) -> None:
         self._database = database
         self._query_vector: tuple[HookVectors, list[float]] | None = None
-        self._lexical = LexicalSearch(self._run, "version", weights=VERSION_WEIGHTS)
+        self._lexical = LexicalSearch(self._run, "version", read=self._words, weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
     @classmethod
@@ -117,7 +117,7 @@ class HookIndex:
         """Skills that share words with a query, best first; in how many versions each term occurs, and how many there are."""
         frequencies, documents = self.frequencies(terms)
         found = []
-        for match in self._lexical.search((frequencies, documents), self._words, limit=limit, condition=_NEWEST):
+        for match in self._lexical.search((frequencies, documents), limit=limit, condition=_NEWEST):
             for row in self._rows("r.seq = ?", match.seq):
                 found.append(SkillMatch(row, match.score, match.words))
         return found, frequencies, documents
@@ -159,7 +159,7 @@ class HookIndex:
                 break
             first.update((row.sequence, row) for row in self._rows("r.seq = ?", seq))
         found = [
-            SkillMatch(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
+            SkillMatch(first[seq], 0.0, [terms_in(text) for text in texts])
             for seq, texts in self._words([seq for seq in first if seq not in numbers])
         ]
         for match in (*known, *found):

@@ -132,10 +132,11 @@ class WordMatch:
 
 
 class LexicalSearch:
-    """Searches one full-text index (`version` or `episode`)."""
+    """Searches one full-text index (`version`, `episode` or `passage`)."""
 
-    def __init__(self, run: Run, name: str, *, weights: Sequence[float]) -> None:
+    def __init__(self, run: Run, name: str, *, read: ReadWords, weights: Sequence[float]) -> None:
         self._run = run
+        self._read = read
         self._weights = tuple(weights)
         self._index = f"{name}_index"
         self._counts = f"{name}_counts"
@@ -160,7 +161,6 @@ class LexicalSearch:
     def search(
         self,
         counted: tuple[Mapping[str, int], int],
-        read: ReadWords,
         *,
         limit: int,
         condition: str = "TRUE",
@@ -175,17 +175,16 @@ class LexicalSearch:
         if not present or limit <= 0:
             return []
         worth = {term: rarity(count, total, term=term) for term, count in present.items()}
-        telling = {term: count for term, count in present.items() if count * 2 < total}
-        found = self._candidates(telling, total, wanted=limit + EXTRA_CANDIDATES, condition=condition, values=values)
-        if len(found) < limit + EXTRA_CANDIDATES and len(telling) < len(
-            present
-        ):  # too few: search by words that most rows have, too
-            found = self._candidates(
-                present, total, wanted=limit + EXTRA_CANDIDATES, condition=condition, values=values
-            )
+        telling, wanted = (
+            {term: count for term, count in present.items() if count * 2 < total},
+            limit + EXTRA_CANDIDATES,
+        )
+        found = self._candidates(telling, total, wanted=wanted, condition=condition, values=values)
+        if len(found) < wanted and len(telling) < len(present):  # search by words that most rows have, too
+            found = self._candidates(present, total, wanted=wanted, condition=condition, values=values)
         matches = []
-        for seq, texts in read(found):
-            words = tuple(map(_terms_in, texts))
+        for seq, texts in self._read(found):
+            words = tuple(map(terms_in, texts))
             matches.append(WordMatch(seq, score(worth, words, weights=self._weights), words))
         matches.sort(key=lambda match: (-match.score, -match.seq))
         return matches[:limit]
@@ -204,23 +203,17 @@ class LexicalSearch:
             few = [
                 row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _CANDIDATES_PER_ROW}", match)
             ]
-            kept = self._filtered(few, wanted=wanted, condition=condition, values=values)
+            each = condition.format(row="few.value")
+            filtering = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
+            kept: list[int] = []
+            for begin in range(0, len(few), wanted):
+                if len(kept) < wanted:
+                    kept += [row[0] for row in self._run(filtering, json.dumps(few[begin : begin + wanted]), *values)]
             if len(kept) >= wanted or len(few) < wanted * _CANDIDATES_PER_ROW:
                 return kept[:wanted]
         each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would query the index row by row
         rows = self._run(f"{first} AND ({each}) ORDER BY {ranked} LIMIT {wanted}", match, *values)
         return [row[0] for row in rows]
-
-    def _filtered(self, rows: list[int], *, wanted: int, condition: str, values: Sequence[str]) -> list[int]:
-        """The rows that meet the condition, in order, until as many as wanted are found."""
-        each = condition.format(row="few.value")
-        filtering = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
-        kept: list[int] = []
-        for begin in range(0, len(rows), wanted):
-            if len(kept) >= wanted:
-                break
-            kept += [row[0] for row in self._run(filtering, json.dumps(rows[begin : begin + wanted]), *values)]
-        return kept
 
 
 def stored_form(term: str) -> str:
@@ -235,7 +228,8 @@ def term_of(form: str) -> str:
     return bytes.fromhex(form[1:]).decode("utf-8", "surrogatepass") if form.startswith("_") else form
 
 
-def _terms_in(text: str) -> list[str]:
+def terms_in(text: str) -> list[str]:
+    """The terms in the stored words of a field."""
     return text.split() if "_" not in text else [term_of(form) for form in text.split()]
 
 

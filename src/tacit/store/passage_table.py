@@ -84,10 +84,9 @@ class Passages:
             return []  # most stores have no documents, and every recall asks
         current = json.dumps([row[0] for row in self._connection.run(_CURRENT)])
         total = "SELECT count(*) FROM passages WHERE version IN (SELECT value FROM json_each(?))"
-        matches = self.index.search_within(
-            terms, limit=limit, condition=_AMONG, values=[current],
-            total=int(self._connection.single(total, current)),
-        )  # fmt: skip
+        counts = self.index.frequencies_within(terms, condition=_AMONG, values=[current])
+        counted = counts, int(self._connection.single(total, current))
+        matches = self.index.search(counted, limit=limit, condition=_AMONG, values=[current])
         found = []
         for match, row in zip(matches, self.rows.among([match.seq for match in matches]), strict=True):
             stored = self._skills.stored(self._skills.versions.at(row["version"]))

@@ -14,8 +14,6 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from pathlib import Path
 
-import apsw
-
 from tacit.domain.archive import (
     Anchor,
     Descent,
@@ -40,7 +38,7 @@ from tacit.store.backup import (
     remove_stale_parts,
     write_manifest,
 )
-from tacit.store.connection import MEMORY, Connection, damage_of, printable_path, translate_errors
+from tacit.store.connection import MEMORY, Connection, damage_of, open_read_only, printable_path, translate_errors
 from tacit.store.encoding import UnreadableRecord
 from tacit.store.purge import HASH
 from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
@@ -236,15 +234,8 @@ def _opened_copy(file: Path) -> Iterator[tuple[Store, int]]:
         raise NotFound(f"no backup at {printable_path(file)}", hint="check the path")
     copy = Connection(MEMORY)
     try:
-        with translate_errors(str(file)):
-            immutable = not any(file.with_name(file.name + end).exists() for end in ("-wal", "-journal"))
-            mode = "immutable=1" if immutable else "mode=ro"
-            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            source = apsw.Connection(f"{file.absolute().as_uri()}?{mode}", flags=flags)
-            try:
-                copy_pages(source, copy.raw)
-            finally:
-                source.close()
+        with translate_errors(str(file)), closing(open_read_only(file)) as source:
+            copy_pages(source, copy.raw)
         try:
             schema = schema_of(copy)
             store = Store(copy)

@@ -17,7 +17,7 @@ from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import clean
-from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
+from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, terms_in, version_words
 from tacit.store.rows import Records, Values
 from tacit.store.word_index import WordIndex
 
@@ -166,15 +166,13 @@ class Skills:
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
         limit, of_recallable = max(0, limit), RECALLABLE.issuperset(statuses)
-        found = self.index.search(
-            terms,
-            limit=max(limit, cued_within),
-            condition=newest,
-            values=values,
-            counted=self.index.frequencies(terms, recallable=True, total=recallable) if of_recallable else None,
-        )
+        counted = self.index.frequencies(terms, recallable=of_recallable, total=recallable if of_recallable else None)
+        found = self.index.search(counted, limit=max(limit, cued_within), condition=newest, values=values)
         if len(found) > limit:
-            cued = self._cued([match.seq for match in found[limit:]])
+            # Quotation marks inside a text are escaped, so no text matches the pattern.
+            sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
+            others = json.dumps([match.seq for match in found[limit:]])
+            cued = {row[0] for row in self._connection.run(sql, others, _CUES)}
             found = [match for at, match in enumerate(found) if at < limit or match.seq in cued]
         versions = self.versions_in_rows([match.seq for match in found])
         return [
@@ -189,15 +187,10 @@ class Skills:
 
     def hits(self, numbers: Sequence[int]) -> list[Hit]:
         """The versions in these rows, in that order, with their words."""
-        words = map(_terms_in, self.index.words.among(numbers))
+        rows = zip(self.versions_in_rows(numbers), self.index.words.among(numbers), strict=True)
         return [
-            Hit(stored=stored, words=own) for stored, own in zip(self.versions_in_rows(numbers), words, strict=True)
+            Hit(stored=stored, words=tuple(terms_in(row[field]) for field in VERSION_FIELDS)) for stored, row in rows
         ]
-
-    def _cued(self, numbers: Sequence[int]) -> set[int]:
-        """Which of these versions have cues. Quotation marks inside a text are escaped, so no text matches the pattern."""
-        sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
-        return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
 
     def versions_in_rows(self, numbers: Sequence[int]) -> list[StoredVersion]:
         """Read the versions in these rows, in that order."""
@@ -302,14 +295,6 @@ def _has_hash(version: SkillVersion, record: bytes) -> bool:
         if version.hash == f"sha256:{found}":
             return True
     return version.hash == version.content.hash()
-
-
-def _terms_in(words: Values) -> tuple[list[str], ...]:
-    forms = [words[field].split() for field in VERSION_FIELDS]
-    return tuple(
-        each if "_" not in words[field] else [term_of(form) for form in each]
-        for field, each in zip(VERSION_FIELDS, forms, strict=True)
-    )
 
 
 def _passes(row: Values, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:

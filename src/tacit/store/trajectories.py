@@ -19,7 +19,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
-from tacit.store.encoding import UnreadableRecord, aware, compress, pack, unpack
+from tacit.store.encoding import UnreadableRecord, aware, pack, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,
     EPISODE_WEIGHTS,
@@ -176,22 +176,19 @@ class Trajectories:
         A text is searched with every spelling of its compound words; a list of terms is searched as it is.
         """
         if isinstance(query, str):
-            weights = expand_query(query, self._counts, longer=self._longer_terms)
+            weights = expand_query(query, lambda terms: self.index.frequencies(terms)[0], longer=self._longer_terms)
         else:
             weights = dict.fromkeys(distinct(query), 1.0)
-        counts, total = self.index.frequencies(list(weights))
+        counts, total = counted = self.index.frequencies(list(weights))
         worth = {
             term: weight * rarity(counts[term], total, term=term)
             for term, weight in weights.items()
             if counts.get(term, 0) > 0
         }
-        matches = self.index.search(list(worth), limit=limit and limit + _EXTRA_MATCHES, condition=_NOT_SUPERSEDED)
+        matches = self.index.search(counted, limit=limit and limit + _EXTRA_MATCHES, condition=_NOT_SUPERSEDED)
         scored = [(match.seq, score(worth, match.words, weights=EPISODE_WEIGHTS)) for match in matches]
         ranked = sorted((each for each in scored if each[1] > 0), key=lambda each: (-each[1], -each[0]))
         return [_found(self.episode(self.rows.at(seq)), lexical) for seq, lexical in ranked[: max(0, limit)]]
-
-    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
-        return self.index.frequencies(terms)[0]
 
     def _longer_terms(self, words: Sequence[str]) -> dict[str, int]:
         """Terms that begin or end with one of the words. Terms in other scripts are stored as hex and not considered."""
@@ -249,7 +246,7 @@ class Trajectories:
             yield row, self.episode(row)
 
     def _add_blob(self, content: bytes) -> str:
-        name, data = _hash(content), compress(content)
+        name, data = _hash(content), zlib.compress(content, level=6)
         values = (name, len(data), data)
         insert = "INSERT INTO blobs (hash, size, data, seal) VALUES (?, ?, ?, ?)"
         self._connection.run(insert, *values, seal_of("blobs", values))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tacit.store.connection import Connection
-from tacit.store.lexical_search import LexicalSearch, WordMatch, stored_form
+from tacit.store.lexical_search import LexicalSearch, stored_form
 from tacit.store.rows import Rows, Values
 
 _RECALLABLE_COUNTS = (
@@ -36,7 +36,7 @@ def without_triggers(connection: Connection, *tables: str) -> Iterator[None]:
         connection.run(text)
 
 
-class WordIndex:
+class WordIndex(LexicalSearch):
     """One full-text index (`version`, `episode` or `passage`) over the sealed words of one table's rows."""
 
     def __init__(
@@ -45,7 +45,7 @@ class WordIndex:
     ) -> None:  # fmt: skip
         """`words_of` gives the words of one of the `rows`, by field."""
         self.words = Rows(connection, f"{name}_words", fields)
-        self._matching = LexicalSearch(connection.run, name, weights=weights)
+        super().__init__(connection.run, name, read=self._texts_of, weights=weights)
         self._connection = connection
         self._rows = rows
         self._words_of = words_of
@@ -67,40 +67,15 @@ class WordIndex:
         words = zip(self._fields, self._words_of(row), strict=True)
         return {field: " ".join(map(stored_form, found)) for field, found in words}
 
-    def frequencies(
-        self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
-    ) -> tuple[dict[str, int], int]:
-        """In how many rows each term occurs, and how many rows there are; of versions, optionally only recallable ones."""
-        return self._matching.frequencies(terms, recallable=recallable, total=total)
-
-    def search(
-        self,
-        terms: Sequence[str],
-        *,
-        limit: int,
-        condition: str = "TRUE",
-        values: Sequence[str] = (),
-        counted: tuple[Mapping[str, int], int] | None = None,
-    ) -> list[WordMatch]:
-        """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``.
-
-        The rarity of a term comes from its frequency in all rows, or from `counted` if given.
-        """
-        counted = counted or self._matching.frequencies(terms)
-        return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
-
-    def search_within(
-        self, terms: Sequence[str], *, limit: int, condition: str, values: Sequence[str], total: int
-    ) -> list[WordMatch]:
-        """The same, counting the rarity of terms only in the `total` rows that meet the condition."""
-        known, _ = self._matching.frequencies(terms)
+    def frequencies_within(self, terms: Sequence[str], *, condition: str, values: Sequence[str]) -> dict[str, int]:
+        """In how many of the rows that meet a condition each term occurs."""
+        known, _ = self.frequencies(terms)
         index = f"{self._name}_index"
         sql = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND ({condition.format(row=f'+{index}.rowid')})"
-        counted = {
+        return {
             term: int(self._connection.single(sql, f'"{stored_form(term)}"', *values)) if count else 0
             for term, count in known.items()
         }
-        return self._matching.search((counted, total), self._texts_of, limit=limit, condition=condition, values=values)
 
     def miscounted_terms(self) -> list[str]:
         """Terms whose counts differ between the index, the words it was made from, and the table of counts."""
