@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.evidence import Assessment
-from tacit.domain.identity import STORED_AS, content_id
+from tacit.domain.identity import STORED_AS, assign_id
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent, lowest_of
 from tacit.domain.trajectory import Origin
@@ -119,17 +119,8 @@ class Verdict:
     id: str = field(default="")
 
     def __post_init__(self) -> None:
-        if not self.id:
-            key = (
-                self.decision,
-                self.findings,
-                self.at,
-                self.name,
-                self.content_hash,
-                self.trajectory_ids,
-                self.decided_by,
-            )
-            object.__setattr__(self, "id", content_id("g", key))
+        found = (self.decision, self.findings, self.at, self.name, self.content_hash)
+        assign_id(self, "g", *found, self.trajectory_ids, self.decided_by)
 
     @property
     def reasons(self) -> tuple[str, ...]:

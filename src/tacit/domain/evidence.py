@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tacit.domain.identity import content_id
+from tacit.domain.identity import assign_id
 
 
 class Grade(StrEnum):
@@ -98,9 +98,7 @@ class Use:
     id: str = ""
 
     def __post_init__(self) -> None:
-        if not self.id:
-            key = (self.version_ids, self.task, self.at, self.surface, self.session_id)
-            object.__setattr__(self, "id", content_id("u", key))
+        assign_id(self, "u", self.version_ids, self.task, self.at, self.surface, self.session_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,18 +135,8 @@ class Evidence:
     id: str = ""
 
     def __post_init__(self) -> None:
-        if not self.id:
-            key = (
-                self.version_id,
-                self.outcome,
-                self.grade,
-                self.at,
-                self.use_id,
-                self.trajectory_id,
-                self.by,
-                self.note,
-            )
-            object.__setattr__(self, "id", content_id("e", key))
+        found = (self.version_id, self.outcome, self.grade, self.at)
+        assign_id(self, "e", *found, self.use_id, self.trajectory_id, self.by, self.note)
 
 
 LEAST_TRIALS = 2.5

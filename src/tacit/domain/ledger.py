@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, TypeVar
 
-from tacit.domain.identity import content_id, plain
+from tacit.domain.identity import assign_id, content_id, plain
 
 _RECORD_LENGTH = 160
 _UNSAFE = re.compile(r"[^\w .,:%()/-]")
@@ -95,9 +95,7 @@ class Remark:
     id: str = ""
 
     def __post_init__(self) -> None:
-        if not self.id:
-            key = (self.subject, self.about, self.by, self.at, self.other, self.text)
-            object.__setattr__(self, "id", content_id("n", key))
+        assign_id(self, "n", self.subject, self.about, self.by, self.at, self.other, self.text)
 
 
 def promotion_fields(remark: Remark) -> dict[str, str]:

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.errors import IllegalTransition
-from tacit.domain.identity import content_id
+from tacit.domain.identity import assign_id
 
 Value = str | int | float
 _CODED = re.compile(r"([a-z][a-z0-9_]*)(?:: (\{.*\}))?")
@@ -103,9 +103,7 @@ class Transition:
     id: str = ""
 
     def __post_init__(self) -> None:
-        if not self.id:
-            key = (self.version_id, self.before, self.after, self.reason, self.by, self.at)
-            object.__setattr__(self, "id", content_id("x", key))
+        assign_id(self, "x", self.version_id, self.before, self.after, self.reason, self.by, self.at)
 
 
 def check_transition(before: Status | None, after: Status) -> None:
