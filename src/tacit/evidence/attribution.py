@@ -123,20 +123,16 @@ def wanted_operations(content: SkillContent) -> tuple[WantedOperation, ...]:
     return tuple(found)
 
 
-def forbidden_operations(content: SkillContent) -> tuple[Operation, ...]:
-    """Return the operations that a skill forbids: in its rules, its steps, and pitfalls that a person wrote."""
+def _does_forbidden(done: Sequence[DoneOperation], content: SkillContent) -> bool:
+    """Whether a run did something that the skill forbids: in its rules, its steps, or pitfalls that a person wrote."""
     texts = [step.text for step in content.steps if not step.tool]
     if content.kind in (Kind.NORM, Kind.PREFERENCE) or not content.steps:
         texts += [content.description, content.body]
-    written = [pitfall.text for pitfall in content.pitfalls if not pitfall.kind]
-    spoken = [
-        operation
-        for text in (*texts, *written)
-        for operation, is_wanted in _named_operations(text)
-        if is_wanted is False
-    ]
+    texts += [pitfall.text for pitfall in content.pitfalls if not pitfall.kind]
+    named = (found for text in texts for found in _named_operations(text))
     wanted = {(each.operation.name, each.operation.line) for each in wanted_operations(content)}
-    return tuple(operation for operation in spoken if (operation.name, operation.line) not in wanted)
+    forbidden = [each for each, is_wanted in named if is_wanted is False and (each.name, each.line) not in wanted]
+    return any(_is_named(operation, each.operation) for each in done for operation in forbidden)
 
 
 def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Iterator[tuple[str, int]]:
@@ -344,12 +340,6 @@ def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -
     if share > some or (taken_up and acted):
         return Following.PARTLY, reasons
     return Following.IGNORED, reasons
-
-
-def _does_forbidden(done: Sequence[DoneOperation], content: SkillContent) -> bool:
-    """Whether the run did something that the skill forbids."""
-    forbidden = forbidden_operations(content)
-    return any(_is_named(operation, each.operation) for each in done for operation in forbidden)
 
 
 def _is_named(named: Operation, done: Operation) -> bool:

@@ -409,7 +409,11 @@ def place_name(step: int, steps: int) -> str:
 
 def _failures(run: SkillRun) -> Iterator[Friction]:
     for at, call in enumerate(run.calls):
-        refused = _is_denied(call)
+        result, seen = call.step.result, call.step.observation[:_OUTPUT_MAX]
+        refused = result is StepResult.DENIED
+        if not refused and result is not StepResult.OK:
+            forbidden = result is StepResult.FAILED and _FORBIDDEN.search(seen)
+            refused = bool(_DENIED.match(seen) or forbidden)
         if call.worked and not refused:
             continue
         after = run.calls[at + 1 : at + 1 + _REACH]
@@ -488,14 +492,6 @@ def _divergences(run: SkillRun, taken: set[int | None]) -> Iterator[Friction]:
         place = gap + 1 if left_out else run.places[call.index]
         detail = f"did {_call_text(call)} in place of {place_name(place, len(run.content.steps))}" if left_out else ""
         yield _friction(run, call, FrictionKind.DIVERGED, detail or f"also did {_call_text(call)}", call, step=place)
-
-
-def _is_denied(call: RunCall) -> bool:
-    step = call.step
-    if step.result in (StepResult.DENIED, StepResult.OK):
-        return step.result is StepResult.DENIED
-    texts = step.observation[:_OUTPUT_MAX]
-    return bool(_DENIED.match(texts)) or (step.result is StepResult.FAILED and bool(_FORBIDDEN.search(texts)))
 
 
 def _missing(run: SkillRun, call: RunCall) -> tuple[str, ...]:

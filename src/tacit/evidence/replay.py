@@ -75,8 +75,6 @@ class Replay(BaselineCheck):
         processes=256,
         workspace_mb=512,
     )
-    must_change: bool = True
-    """Whether a check must fail before the steps; one that passes anyway shows nothing about them."""
 
     def verify(self) -> Check:
         """Run the steps and the checks."""
@@ -95,11 +93,12 @@ class Replay(BaselineCheck):
         if not steps:
             _not_checkable("no_steps", "the skill has no steps", "only skills whose steps are commands can be replayed")
         checks = [filled(content, check, values) for check in checks_of(content)]
+        verifier = "replay: " + "; ".join(checks)
         sandbox = self.sandbox or open_sandbox()
         with tempfile.TemporaryDirectory(prefix="tacit-replay-") as name:
             copy = Path(name) / "checkout"
             _copy(Path(self.checkout), copy)
-            if self.must_change and all(self._run(sandbox, copy, (check,)).passed for check in checks):
+            if all(self._run(sandbox, copy, (check,)).passed for check in checks):  # shows nothing about the steps
                 _not_checkable(
                     "checks_pass_before_steps",
                     "its checks pass without its steps",
@@ -107,7 +106,7 @@ class Replay(BaselineCheck):
                 )
             done = self._run(sandbox, copy, tuple(steps))
             if not done.passed:
-                return self._failed(done, checks)
+                return _failed(done, verifier)
             changed = [one.path for one in done.changes if not one.path.startswith(".git/")]
             if altered := [path for path in changed if decides_checks(path, "")]:
                 why = f"the steps change what the checks depend on ({', '.join(altered[:3])})"
@@ -115,10 +114,8 @@ class Replay(BaselineCheck):
             for check in checks:
                 ran = self._run(sandbox, copy, (check,), after=done.changes)
                 if not ran.passed:
-                    return self._failed(ran, checks)
-        return Check(
-            passed=True, verifier=_verifier_name(checks), detail=f"{len(steps)} steps and {len(checks)} checks passed"
-        )
+                    return _failed(ran, verifier)
+        return Check(passed=True, verifier=verifier, detail=f"{len(steps)} steps and {len(checks)} checks passed")
 
     def _run(
         self, sandbox: Sandbox, copy: Path, commands: tuple[str, ...], *, after: tuple[FileChange, ...] = ()
@@ -142,24 +139,25 @@ class Replay(BaselineCheck):
                 f"{NOT_CHECKABLE_HERE}{mistake.message}", code="not_checkable", hint=mistake.hint
             ) from mistake
 
-    def _failed(self, ran: SandboxResult, checks: list[str]) -> Check:
-        """A failure, or an outage where the sandbox is the cause."""
-        tail = ran.output.strip()[-_DETAIL_CHARACTERS:]
-        if ran.ended is not Ended.EXIT or ran.alarms:
-            why = "; ".join(ran.alarms) or f"the {ran.ended} was reached"
-            code = "sandbox_alarm" if ran.alarms else ran.ended.replace(" ", "_")
-            _not_checkable(code, why, "give larger `confines`, or check something smaller")
-        if ran.status in (_NOT_EXECUTABLE, _NOT_FOUND):
-            _not_checkable(
-                "program_missing",
-                f"a program is not there ({tail[-200:]})",
-                "only programs in /usr or in the checkout can be run",
-            )
-        if _NO_NETWORK.search(ran.output):
-            _not_checkable(
-                "needs_network", "it needs the network, which the sandbox has not", "check it outside the sandbox"
-            )
-        return Check(passed=False, verifier=_verifier_name(checks), detail=tail or f"exit {ran.status}")
+
+def _failed(ran: SandboxResult, verifier: str) -> Check:
+    """A failure, or an outage where the sandbox is the cause."""
+    tail = ran.output.strip()[-_DETAIL_CHARACTERS:]
+    if ran.ended is not Ended.EXIT or ran.alarms:
+        why = "; ".join(ran.alarms) or f"the {ran.ended} was reached"
+        code = "sandbox_alarm" if ran.alarms else ran.ended.replace(" ", "_")
+        _not_checkable(code, why, "give larger `confines`, or check something smaller")
+    if ran.status in (_NOT_EXECUTABLE, _NOT_FOUND):
+        _not_checkable(
+            "program_missing",
+            f"a program is not there ({tail[-200:]})",
+            "only programs in /usr or in the checkout can be run",
+        )
+    if _NO_NETWORK.search(ran.output):
+        _not_checkable(
+            "needs_network", "it needs the network, which the sandbox has not", "check it outside the sandbox"
+        )
+    return Check(passed=False, verifier=verifier, detail=tail or f"exit {ran.status}")
 
 
 def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where: str = "") -> str:
@@ -254,10 +252,6 @@ def _quoted(value: str, *, before: str) -> str:
             hint="give one of letters, digits and ./:@%+=,-_",
         )
     return shlex.quote(value)
-
-
-def _verifier_name(checks: list[str]) -> str:
-    return "replay: " + "; ".join(checks)
 
 
 def _not_checkable(code: str, why: str, hint: str) -> NoReturn:

@@ -50,7 +50,12 @@ def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, P
     found: dict[Span, None] = {}
     missing: list[str | int] = []
     for each in evidence:
-        span = _numbered(attempts[0], each) if isinstance(each, int) else _quoted(attempts, each)
+        if isinstance(each, int):
+            step = next((step for step in attempts[0].steps if step.index == each - 1), None)
+            part = "arguments" if step and step.is_action else "text"
+            span = Span(attempts[0].id, step.index, part) if step else None
+        else:
+            span = _quoted(attempts, each)
         if span is None:
             missing.append(each)
         else:
@@ -88,11 +93,6 @@ def _latest(homes: Mapping[str, Path], *, since: datetime) -> list[Transcript]:
     return [each for each in found if each]
 
 
-def _numbered(attempt: Trajectory, number: int) -> Span | None:
-    step = next((step for step in attempt.steps if step.index == number - 1), None)
-    return Span(attempt.id, step.index, "arguments" if step.is_action else "text") if step else None
-
-
 def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
     words = _plain(quote)
     if len(words) < MIN_QUOTE:
@@ -110,14 +110,10 @@ def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
 
 
 def _parts(step: Step) -> list[tuple[str, str]]:
-    arguments = "\n".join(texts_in(list(step.arguments.values()))) if step.is_action and not _is_own(step) else ""
+    # The proposal itself proves nothing about what it says.
+    is_own = step.tool.casefold().endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
+    arguments = "\n".join(texts_in(list(step.arguments.values()))) if step.is_action and not is_own else ""
     return [("text", step.text), ("arguments", arguments), ("observation", step.observation)]
-
-
-def _is_own(step: Step) -> bool:
-    """Whether a step is the proposal itself, which proves nothing about what it says."""
-    tool = step.tool.casefold()
-    return tool.endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
 
 
 def _plain(text: str) -> str:

@@ -71,7 +71,9 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
         if not names:
             continue
         now = {part.name: part.content for part in parts_of(store, version)}
-        lost = _lost_parts(store, [name for name in names if name not in now])
+        # One that still waits for approval never was used.
+        absent = {name: store.catalogue(name=name) for name in names if name not in now}
+        lost = [name for name, known in absent.items() if not known or any(each.status in _GONE for each in known)]
         # The parts as they were when the composite copied their steps; none if it only names its parts.
         parents = [store.version(version_id).version for version_id in version.parents]
         before = {parent.name: parent.content for parent in parents if parent.skill_id != version.skill_id}
@@ -88,12 +90,6 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
     return found
 
 
-def _lost_parts(store: Store, absent: Iterable[str]) -> list[str]:
-    """The absent parts that may not be used any more; one that still waits for approval never was used."""
-    known = {name: store.catalogue(name=name) for name in absent}
-    return [name for name, versions in known.items() if not versions or any(v.status in _GONE for v in versions)]
-
-
 def composed(name: str, description: str, parts: Sequence[SkillContent], *, parts_of: PartsOf) -> SkillContent:
     """Return one procedure made of several, in this order; raises `Mistake` where they cannot be combined."""
     check_parts(name, parts)
@@ -101,8 +97,12 @@ def composed(name: str, description: str, parts: Sequence[SkillContent], *, part
     parts = _with_unique_parameters(parts)
     shared = {part.category for part in parts}
     steps: list[SkillStep] = []
+    required: list[Condition] = []  # the preconditions without those that an earlier part establishes
+    established: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts, 1):
         steps += [SkillStep(text=f"Phase {number}, `{part.name}`: {part.description}"), *part.steps]
+        required += [each for each in part.preconditions if _condition_key(each) not in established]
+        established |= {_condition_key(each) for each in part.postconditions}
     capabilities = {
         field.name: _each_once(item for part in parts for item in getattr(part.capabilities, field.name))
         for field in dataclasses.fields(Capabilities)
@@ -115,7 +115,7 @@ def composed(name: str, description: str, parts: Sequence[SkillContent], *, part
         tags=_each_once(tag for part in parts for tag in part.tags),
         steps=tuple(steps),
         parameters=_each_once((each for part in parts for each in part.parameters), key=lambda each: each.name),
-        preconditions=_required_conditions(parts),
+        preconditions=_each_once(required, key=_condition_key),
         postconditions=_each_once((each for part in parts for each in part.postconditions), key=_condition_key),
         sub_skills=tuple(part.name for part in parts),
         capabilities=Capabilities(**capabilities),
@@ -181,16 +181,6 @@ def part_changes(
 def is_heading(step: SkillStep) -> bool:
     """Whether a step is only the heading of a composite's phase."""
     return not step.tool and bool(_HEADING.match(step.text))
-
-
-def _required_conditions(parts: Sequence[SkillContent]) -> tuple[Condition, ...]:
-    """The preconditions of all parts, each once, without those that an earlier part establishes."""
-    established: set[tuple[str, ...]] = set()
-    required: list[Condition] = []
-    for part in parts:
-        required += [each for each in part.preconditions if _condition_key(each) not in established]
-        established |= {_condition_key(each) for each in part.postconditions}
-    return _each_once(required, key=_condition_key)
 
 
 def _condition_key(condition: Condition) -> tuple[str, ...]:

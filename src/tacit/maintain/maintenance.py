@@ -20,7 +20,7 @@ from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.gate.admission import Admission, proposed
 from tacit.learn import friction_notes, skill_usage
-from tacit.maintain import composition, contradictions, mirroring, nomination, promotion, revalidation, revision
+from tacit.maintain import composition, contradictions, mirroring, promotion, revalidation, revision
 from tacit.maintain.merging import merges, superseded
 from tacit.maintain.status_changes import (
     LibraryView,
@@ -62,7 +62,7 @@ class Maintenance:
             *contradictions.cares(store, at=at),
             *composition.cares(store, at=at),
             *revision.cares(store),
-            *nomination.cares(self.context, at=at),
+            *promotion.cares(self.context, at=at),
             *revalidation.contracts(store, self.context.project, look, at=at),
         ]
         moved: set[str] = set()

@@ -98,7 +98,11 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
         if care is None or adds_nothing(given.version.content, kept.version.content):
             return care
         return dataclasses.replace(care, candidate=merged(kept, given))
-    one, wording = merged(kept, given), _kept_wording(kept, given)
+    one, wording = merged(kept, given), list[CodedReason]()
+    ours, theirs = kept.version.content, given.version.content
+    for i, j in differently_worded(ours, theirs)[:1]:
+        texts = [shell_text(step.arguments) or step.text for step in (ours.steps[i], theirs.steps[j])]
+        wording.append(coded(CareReason.STEP_KEPT, step=i + 1, kept=texts[0][:80], dropped=texts[1][:80]))
     if one.content == kept.version.content:  # nothing would be new
         reason = coded(CareReason.MERGED_INTO, name=kept.version.name, id=kept.version.id)
         return next(_set_aside(library, given, [reason, *wording], kind=CareKind.MERGE), None)
@@ -165,15 +169,6 @@ def _written_at(store: Store, stored: StoredVersion) -> float:
     if version.provenance.made_by.startswith("tacit."):
         return 0.0
     return max((approval.at for approval in store.approvals(version.id)), default=version.created_at).timestamp()
-
-
-def _kept_wording(kept: StoredVersion, given: StoredVersion) -> list[CodedReason]:
-    """The first step that both word differently, with the wording that is kept; empty where there is none."""
-    ours, theirs = kept.version.content, given.version.content
-    for i, j in differently_worded(ours, theirs)[:1]:
-        texts = [shell_text(step.arguments) or step.text for step in (ours.steps[i], theirs.steps[j])]
-        return [coded(CareReason.STEP_KEPT, step=i + 1, kept=texts[0][:80], dropped=texts[1][:80])]
-    return []
 
 
 def _with_words_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
@@ -323,19 +318,20 @@ class _SimilarityGroup:
         ends = self._last_actions[one], self._last_actions[other]
         if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):
             return 0.0
-        same = self._shared_actions(one, other)
-        if same >= least or self._similarity_bound(one, other) < least:
+        same, left = self._shared_actions(one, other), self._contents[one]
+        ours, theirs = self._shapes[one], self._shapes[other]
+        bound = 1.0
+        if (
+            ours
+            and theirs
+            and left.kind is Kind.PROCEDURE
+            and not (left.sub_skills or self._contents[other].sub_skills)
+        ):
+            shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+            bound = ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
+        if same >= least or bound < least:
             return same
         return similarity(self._contents[one], self._contents[other])
-
-    def _similarity_bound(self, one: int, other: int) -> float:
-        """The most that the gate's measure can be: of two procedures with steps, by how many of these they share."""
-        ours, theirs = self._shapes[one], self._shapes[other]
-        parts = self._contents[one].sub_skills or self._contents[other].sub_skills
-        if parts or not ours or not theirs or self._contents[one].kind is not Kind.PROCEDURE:
-            return 1.0
-        shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
-        return ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
 
     def _shared_actions(self, one: int, other: int) -> float:
         """The shared part of two skills' actions, weighted by rarity; 0 where none of them is unusual here."""

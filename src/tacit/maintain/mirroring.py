@@ -23,8 +23,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
 from tacit.gate.content_checks import examine_version
 from tacit.gate.review_rules import check_approval
-from tacit.maintain.nomination import hand_over, open_nominations
-from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest
+from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest, hand_over, open_nominations
 from tacit.maintain.source_project import home_store
 from tacit.maintain.status_changes import apply_status_changes
 from tacit.recall import publishing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import mul
@@ -192,8 +192,15 @@ def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageMode
 
     A model that does not answer, or not clearly, means no.
     """
-    if tie := next(_project_ties(content, local), ""):
-        return Ruling(agnostic=False, reason=tie, judge="rules")
+    own = {file.path for file in content.files}
+    steps = [f"{step.text} {' '.join(map(str, step.arguments.values()))}" for step in content.steps]
+    text = "\n".join([content.description, content.body, *steps, *(c.check for c in content.postconditions)])
+    files = [found for found in _PROJECT_FILE.findall(text) if found not in own]
+    ties = [finding.message for finding in portability(content, local)]
+    ties += [f"it names `{file}`, a file of one project" for file in files]
+    ties += [f'it refers to "{words}"' for words in _THIS_PROJECT.findall(text)]
+    if ties:
+        return Ruling(agnostic=False, reason=ties[0], judge="rules")
     by_rules = "nothing in it belongs to one project"
     if model is None:
         return Ruling(agnostic=True, reason=by_rules, judge="rules")
@@ -209,19 +216,6 @@ def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageMode
     if not agnostic:
         return Ruling(agnostic=False, reason=why, judge=model.name)
     return Ruling(agnostic=True, reason=f"{by_rules}; {why}", judge=f"rules and {model.name}")
-
-
-def _project_ties(content: SkillContent, local: ProjectFacts) -> Iterator[str]:
-    for finding in portability(content, local):
-        yield finding.message
-    own = {file.path for file in content.files}
-    steps = [f"{step.text} {' '.join(map(str, step.arguments.values()))}" for step in content.steps]
-    text = "\n".join([content.description, content.body, *steps, *(c.check for c in content.postconditions)])
-    for match in _PROJECT_FILE.finditer(text):
-        if match.group() not in own:
-            yield f"it names `{match.group()}`, a file of one project"
-    for match in _THIS_PROJECT.finditer(text):
-        yield f'it refers to "{match.group()}"'
 
 
 # --- sameness ---------------------------------------------------------------------------------------------------------

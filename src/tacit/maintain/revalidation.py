@@ -183,7 +183,13 @@ def _validation_care(
 
 def requirements_of(content: SkillContent) -> Requirements:
     """Return the programs, files of the project and build targets that the steps and checks of a skill name."""
-    commands = [command for text in _shell_texts(content) for command in parse_command(text)]
+    texts = [each.check for each in (*content.preconditions, *content.postconditions) if each.check]
+    for step in content.steps:
+        if is_shell(step.tool):
+            texts.append(shell_text(step.arguments))
+        elif not step.tool:
+            texts += _QUOTED.findall(step.text)
+    commands = [command for text in texts for command in parse_command(text)]
     programs = (
         name
         for command in commands
@@ -215,15 +221,6 @@ def drift(needs: Requirements, before: FoundRequirements, now: FoundRequirements
             changed = coded(CareReason.PROGRAM_CHANGED, program=name, before=was, now=version)
             found.append(Drift(changed, breaking=False))
     return found
-
-
-def _shell_texts(content: SkillContent) -> Iterator[str]:
-    for step in content.steps:
-        if is_shell(step.tool):
-            yield shell_text(step.arguments)
-        elif not step.tool:
-            yield from _QUOTED.findall(step.text)
-    yield from (condition.check for condition in (*content.preconditions, *content.postconditions) if condition.check)
 
 
 def _is_program(name: str, command: Command) -> bool:

@@ -252,18 +252,15 @@ def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: Revi
                     groups[met.step, key].append((run, met))
     best: dict[int, list[_FrictionInRun]] = {}
     for (step, _), seen in groups.items():
-        enough = _session_count(seen) >= (1 if _is_persons_correction(seen) else SESSIONS)
+        run, met = seen[0]
+        corrected = any(each.kind is FrictionKind.CORRECTION for _, each in seen)
+        # A person's correction is enough if it can be repeated: an edit of one file's text cannot.
+        repeatable = met.instead is not None and not edits_files(run.call(met.instead))
+        enough = _session_count(seen) >= (1 if corrected and repeatable else SESSIONS)
         if enough and _session_count(seen) > _session_count(best.get(step, ())):
             best[step] = seen
     for step, seen in sorted(best.items()):
         yield _replacement(content, step, seen, runs, context)
-
-
-def _is_persons_correction(seen: Sequence[_FrictionInRun]) -> bool:
-    """Whether a person corrected the step and the correction can be repeated: an edit of one file's text cannot."""
-    run, met = seen[0]
-    corrected = any(each.kind is FrictionKind.CORRECTION for _, each in seen)
-    return corrected and met.instead is not None and not edits_files(run.call(met.instead))
 
 
 def _replacement(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
@@ -30,18 +31,12 @@ class SourceProject:
     local: ProjectFacts = NO_PROJECT_FACTS
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """Looks up relative paths in a project's folder only."""
-
-    folder: Path
-
-    def __call__(self, path: str) -> bool:
-        """Whether it is a file below the folder."""
-        try:
-            return ".." not in path.split("/") and (self.folder / path).is_file()
-        except (OSError, ValueError):
-            return False
+def _has_file(folder: Path, path: str) -> bool:
+    """Whether a relative path is a file below a folder."""
+    try:
+        return ".." not in path.split("/") and (folder / path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def source_project(place: StoreLocation | None) -> SourceProject:
@@ -59,7 +54,7 @@ def source_project(place: StoreLocation | None) -> SourceProject:
         remotes=remotes,
         branches=(branch,) if branch else (),
         users=(user,) if user else (),
-        has_file=Checkout(folder),
+        has_file=partial(_has_file, folder),
     )
     return SourceProject(project=place.project_name, identity=identity, local=local)
 

@@ -67,12 +67,14 @@ def stale_commands(
 ) -> list[StaleCommand]:
     """Return the commands named in statements that the latest sessions found missing, the latest evidence first."""
     calls = list(_calls(outlines))
-    found = [
-        stale
-        for statement in statements
-        for named in _named(statement)
-        if (stale := _stale(statement, named, calls, folder=_folder(statement.path, workspace)))
-    ]
+    found: list[StaleCommand] = []
+    for statement in statements:
+        # A file's commands run in its own folder in the project; files of clients speak of the whole project.
+        inside = statement.path.is_relative_to(workspace)
+        folder = statement.path.parent.relative_to(workspace).as_posix() if inside else "."
+        for named in _named(statement):
+            stale = _stale(statement, named, calls, folder="" if folder.startswith(".") else folder)
+            found += [stale] if stale else []
     return sorted(found, key=lambda each: (each.last.timestamp() if each.last else 0.0, each.sessions), reverse=True)
 
 
@@ -110,14 +112,14 @@ def _named(statement: Statement) -> Iterator[CommandForm]:
             yield from command_forms(re.sub(r"\s#\s.*", "", text))
 
 
-def _folder(path: Path, workspace: Path) -> str:
-    """Return where a file's commands run: its own folder in the project; files of clients speak of the whole project."""
-    folder = path.parent.relative_to(workspace).as_posix() if path.is_relative_to(workspace) else "."
-    return "" if folder.startswith(".") else folder
-
-
 def _stale(statement: Statement, named: CommandForm, calls: Sequence[_Call], *, folder: str) -> StaleCommand | None:
-    same = [call for call in calls if _is_same(call.form, named, folder)]
+    same = [
+        call
+        for call in calls
+        if f"{call.form.text} ".startswith(f"{named.text} ")  # `pytest` is meant by `pytest tests`, too
+        and set(named.targets) <= set(call.form.targets)
+        and call.form.directory == folder
+    ]
     gone = [(call, error) for call in same if (error := _missing(call, named))]
     worked = [call for call in same if call.record.worked]
     if not gone or any(call.session >= gone[0][0].session for call in worked):
@@ -134,11 +136,6 @@ def _stale(statement: Statement, named: CommandForm, calls: Sequence[_Call], *, 
         worked=worked[-1].at if worked else None,
         instead=next((call.form.text for call in reversed(instead) if same_goal(call.form, named)), ""),
     )
-
-
-def _is_same(call: CommandForm, named: CommandForm, folder: str) -> bool:
-    begins = f"{call.text} ".startswith(f"{named.text} ")  # `pytest` is meant by `pytest tests`, too
-    return begins and set(named.targets) <= set(call.targets) and call.directory == folder
 
 
 def _missing(call: _Call, named: CommandForm) -> str:

@@ -246,7 +246,6 @@ def staleness_change(
     votes: Iterable[Evidence],
     *,
     now: datetime,
-    days: int = STALE_DAYS,
 ) -> StatusChange | None:
     """Return the change to stale if there was no verified success for too long, counted from admission at the latest."""
     admitted = admitted_at(transitions)
@@ -255,10 +254,10 @@ def staleness_change(
     worked = [vote for vote in votes if vote.outcome is Outcome.SUCCESS]
     last = max(worked, key=lambda vote: vote.at, default=None)
     since = max(admitted, last.at) if last else admitted
-    if now - since < timedelta(days=days):
+    if now - since < timedelta(days=STALE_DAYS):
         return None
     code = CareReason.LAST_SUCCESS_TOO_OLD if last and last.at == since else CareReason.NEVER_CONFIRMED
-    reason = coded(code, days=(now - since).days, limit=days)
+    reason = coded(code, days=(now - since).days, limit=STALE_DAYS)
     return StatusChange(after=Status.STALE, reason=reason, evidence_ids=(last.id,) if last else ())
 
 

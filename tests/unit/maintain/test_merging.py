@@ -13,7 +13,7 @@ from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status, coded
 from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.maintain import nomination, revalidation
+from tacit.maintain import promotion, revalidation
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store.context import StoreContext
 from tests.unit.maintain.test_maintenance import RELEASE, Library, library
@@ -119,7 +119,7 @@ def test_what_would_leave_is_not_nominated(library: Library, monkeypatch: pytest
     def nominated(context: StoreContext, *, at: datetime) -> list[Care]:
         return [Care(kind=CareKind.PROMOTION, subject=version_id, name="n", reasons=())]
 
-    monkeypatch.setattr(nomination, "cares", nominated)
+    monkeypatch.setattr(promotion, "cares", nominated)
     assert [care.kind for care in library.tend()] == [CareKind.STALE]
     library.use(version_id, Outcome.SUCCESS)
     assert [care.kind for care in library.tend()] == [CareKind.PROMOTION]

@@ -24,7 +24,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.review_rules import approve
-from tacit.maintain import mirroring, nomination, promotion
+from tacit.maintain import mirroring, promotion
 from tacit.maintain.mirroring import reported_by_several
 from tacit.store import Store, open_store
 from tests.raising import raises
@@ -462,7 +462,7 @@ def seen_in(loop: Tacit, *sessions: str) -> None:
 
 
 def cares_of(loop: Tacit) -> list[Any]:
-    return nomination.cares(loop.context, at=NOW)
+    return promotion.cares(loop.context, at=NOW)
 
 
 def test_three_sessions_make_a_candidate_of_the_project_and_two_do_not(world: World) -> None:
