@@ -78,7 +78,7 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
             learned = [
                 render.Entry(content=stored.version.content, origin="learned")
                 for stored in memory.skills(statuses=RECALLABLE)
-                if memory.context.may_see(stored) and _may(stored.version.content, allowed)
+                if memory.context.may_see(stored) and _touches_only(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is text by the call that needs it
@@ -86,12 +86,12 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
     return f"{_MANNERS}\n\nKnown here:\n{index}" if index else _MANNERS
 
 
-def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
+def _touches_only(content: SkillContent, allowed: Capabilities | None) -> bool:
     """Whether a skill touches no more than is allowed."""
-    return (
-        allowed is None
-        or beyond(needed_capabilities(HashedContent(content, content.hash())), allowed) == Capabilities()
-    )
+    if allowed is None:
+        return True
+    needed = needed_capabilities(HashedContent(content, content.hash()))
+    return beyond(needed, allowed) == Capabilities()
 
 
 def _own_checks(memory: Tacit, use_id: str) -> Verifier:

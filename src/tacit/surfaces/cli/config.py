@@ -10,7 +10,7 @@ import click
 
 from tacit.config.settings import Setting
 from tacit.domain.errors import Mistake
-from tacit.surfaces.authority import new_token
+from tacit.surfaces.authority import new_token as make_token
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.report import Column, Columns
 
@@ -30,7 +30,9 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     With --new-token it makes a token that stands for a person, as TACIT_TOKEN. It is shown once and replaces the old one.
     """
     if new_token:
-        _make_token(ctx)
+        ctx.caller.require_person("token")
+        made = make_token(ctx.environment.person_home)
+        ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
         return
     _, settings = ctx.settings
     place = ctx.place
@@ -40,12 +42,6 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     }
     store = Setting(key="store", value=place.database, source=place.chosen_by)
     ctx.report(document, lambda: _SETTINGS.table([store, *settings]))
-
-
-def _make_token(ctx: CommandContext) -> None:
-    ctx.caller.require_person("token")
-    made = new_token(ctx.environment.person_home)
-    ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
 
 
 _LONGEST_S = 366 * 86_400
