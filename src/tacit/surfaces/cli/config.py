@@ -58,7 +58,17 @@ def pause(ctx: CommandContext, *, duration: str | None, resume: bool, status: bo
     if resume:
         ctx.place.resume()
     elif not status:
-        ctx.place.pause(_seconds(duration) if duration else None)
+        seconds = None
+        if duration:
+            match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", duration.strip())
+            if not match:
+                hint = "write a number and a unit: 45s, 30m, 2h, 1d"
+                raise Mistake(f"{duration!r} is not a duration", code="not_a_duration", hint=hint)
+            seconds = float(match[1]) * _UNITS[match[2]]
+            if seconds > _LONGEST_S:
+                hint = "leave --for out to pause until resumed"
+                raise Mistake(f"{duration!r} is too long", code="duration_too_long", hint=hint)
+        ctx.place.pause(seconds)
     until = ctx.place.paused_until
     end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
     if until is None:
@@ -66,14 +76,3 @@ def pause(ctx: CommandContext, *, duration: str | None, resume: bool, status: bo
     else:
         line = f"Paused until {end:%Y-%m-%d %H:%M} UTC." if end else "Paused. Run `tacit pause --resume` to end it."
     ctx.report({"paused": until is not None, "until": end}, line)
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not match:
-        hint = "write a number and a unit: 45s, 30m, 2h, 1d"
-        raise Mistake(f"{text!r} is not a duration", code="not_a_duration", hint=hint)
-    seconds = float(match[1]) * _UNITS[match[2]]
-    if seconds > _LONGEST_S:
-        raise Mistake(f"{text!r} is too long", code="duration_too_long", hint="leave --for out to pause until resumed")
-    return seconds

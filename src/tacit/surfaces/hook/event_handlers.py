@@ -156,19 +156,15 @@ class EventResponse:
         }  # fmt: skip
 
     def _open_index(self) -> HookIndex | None:
+        """Open the store; search by meaning too, if there is a prompt and the embedder in use loads fast enough."""
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.store.hook_index import HookIndex
 
         hook_index = HookIndex.open(self.context.location.database)
-        if hook_index is not None and self.event.prompt.strip():
-            self._set_query_vector(hook_index)
-        return hook_index
-
-    def _set_query_vector(self, hook_index: HookIndex) -> None:
-        """Search by meaning too, if the embedder in use loads fast enough. A fault is logged, and words alone are used."""
-        spaces = hook_index.spaces()
-        if not spaces or self.context.embedder == "none":
-            return
+        if hook_index is None or not self.event.prompt.strip() or self.context.embedder == "none":
+            return hook_index
+        if not (spaces := hook_index.spaces()):
+            return hook_index
         from tacit.domain.errors import TacitError
         from tacit.providers.embedding.static import open_light
 
@@ -179,6 +175,7 @@ class EventResponse:
                 hook_index.set_query_vector(vector, space=embedder.identity)
         except (TacitError, OSError) as error:
             log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
+        return hook_index
 
     def give(self, recalled: RecallDecision, *, apply_holdout: bool = False) -> dict[str, str]:
         """Add what recall gave to the answer, except skills held back as controls; journal everything.
@@ -487,18 +484,13 @@ def _warn_of_loops(response: EventResponse, call: HookCall) -> None:
 
 
 def _at_batch(response: EventResponse) -> None:
-    """Read what only a batch reports: denied permissions, and edits that found nothing to change."""
+    """Read what only a batch or a denial reports: denied permissions, and edits that found nothing to change."""
     for call in response.event.calls:
-        if _is_denied(call):
+        if response.event.moment == DENIED or _is_denied(call):
             _note_denial(response, call)
         elif call.output.startswith(_REFUSED_EDIT):
             what = digest(call.tool, repr(sorted(call.arguments.items())), call.output)
             response.listed("deeds").append({"did": FAILED, "what": what})
-
-
-def _at_denial(response: EventResponse) -> None:
-    for call in response.event.calls:
-        _note_denial(response, call)
 
 
 def _is_denied(call: HookCall) -> bool:
@@ -522,5 +514,5 @@ _HANDLERS = {
     BEFORE: _before_call,
     CALL: _at_call,
     BATCH: _at_batch,
-    DENIED: _at_denial,
+    DENIED: _at_batch,
 }
