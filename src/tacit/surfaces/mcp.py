@@ -25,7 +25,6 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trajectory import Origin
@@ -94,18 +93,6 @@ def _touches_only(content: SkillContent, allowed: Capabilities | None) -> bool:
     return beyond(needed, allowed) == Capabilities()
 
 
-def _own_checks(memory: Tacit, use_id: str) -> Verifier:
-    """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
-    from tacit.evidence.independence.repository import begun_with
-    from tacit.evidence.verifiers.registry import Context, postconditions
-
-    use = memory.archive.use(use_id)
-    contents = [memory.version(version_id).version.content for version_id in use.version_ids]
-    folder = workspace(memory.context.place.project) if memory.context.place else Path.cwd()
-    first = begun_with(use, memory.archive.uses())
-    return postconditions("", Context(project=folder, use=use, contents=contents, first=first))
-
-
 class _Tools:
     """The verbs as an agent calls them: plain values in, one text out. Docstrings are what the model reads."""
 
@@ -164,7 +151,16 @@ class _Tools:
                 work left alone what decides them: tests, their settings, build files.
         """
         with self._memory() as memory:
-            checks = _own_checks(memory, use_id) if verify else None
+            checks = None
+            if verify:  # only the checks that the skills of a use name themselves
+                from tacit.evidence.independence.repository import begun_with
+                from tacit.evidence.verifiers.registry import Context, postconditions
+
+                use = memory.archive.use(use_id)
+                contents = [memory.version(version_id).version.content for version_id in use.version_ids]
+                folder = workspace(memory.context.place.project) if memory.context.place else Path.cwd()
+                first = begun_with(use, memory.archive.uses())
+                checks = postconditions("", Context(project=folder, use=use, contents=contents, first=first))
             kept = memory.record(use_id, outcome=None if verify else outcome, verifier=checks, by=BY_AGENT)
         text = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
         if not verify:

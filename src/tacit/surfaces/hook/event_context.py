@@ -20,19 +20,6 @@ RecallLimits = tuple[int, int, float]
 class EventContext:
     """The store for an event, and the settings for asking it."""
 
-    __slots__ = (
-        "ask_at_end",
-        "cwd",
-        "embedder",
-        "embedder_homes",
-        "hold_out",
-        "home",
-        "location",
-        "person",
-        "recall_limits",
-        "store_option",
-    )
-
     def __init__(self, location: StoreLocation, *, cwd: str, variables: HookEnvironment, store_option: str) -> None:
         self.location = location
         self.cwd = cwd

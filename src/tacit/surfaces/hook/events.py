@@ -52,21 +52,6 @@ class HookCall:
 class Event:
     """What happened, where, and in whose context."""
 
-    __slots__ = (
-        "agent",
-        "calls",
-        "client",
-        "cwd",
-        "is_held_back",
-        "model",
-        "moment",
-        "name",
-        "prompt",
-        "session",
-        "source",
-        "transcript",
-    )
-
     def __init__(self, fields: dict[str, object], client: str = "") -> None:
         self.name = _text(fields.get("hook_event_name"))
         self.moment = _MOMENTS.get(self.name, "")
