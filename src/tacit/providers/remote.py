@@ -120,7 +120,7 @@ class RemoteModel:
         except ModelConnectionError as error:
             hint = "check the network, and model.base_url if it is set"
             raise ModelOutage(f"{self._name} cannot be reached", hint=hint, retryable=True) from error
-        except (AgentRunError, UserError, ValueError) as error:
+        except (AgentRunError, UserError, ValueError, RecursionError) as error:
             reported = type(error).__name__
             raise ModelOutage(f"{self._name} gave no answer that can be read ({reported})", hint=_HINT) from error
         usage = response.usage

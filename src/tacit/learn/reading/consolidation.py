@@ -31,6 +31,8 @@ CHUNK = 60
 """Proposals in one list for the model."""
 MAX_DESCRIPTION = 480
 MAX_SPANS = 12
+DROP_REASONS = frozenset({"obvious", "one_time", "unclear", "wrong"})
+"""Why the second reading may drop a proposal, as `merge-1.json` says; other reasons are passed over."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -115,39 +117,44 @@ def notes_text(groups: Sequence[ProposalGroup], order: Mapping[str, int]) -> str
 
 
 def apply_merge(groups: Sequence[ProposalGroup], answer: Mapping[str, Any]) -> list[ProposalGroup]:
-    """Apply the model's grouping; what it says of unknown numbers, or twice of one, is passed over."""
+    """Apply the model's grouping; numbers and reasons of another form, unknown, or given twice are passed over."""
     numbered = dict(enumerate(groups, start=1))
     gone: set[int] = set()
     for entry in _mappings(answer.get("drop")):
-        number, reason = entry.get("note"), entry.get("reason")
-        if number in numbered and number not in gone and isinstance(reason, str):
+        number, reason = _number(entry.get("note")), entry.get("reason")
+        if number in numbered and number not in gone and isinstance(reason, str) and reason in DROP_REASONS:
             numbered[number].dropped = reason
             gone.add(number)
     for entry in _mappings(answer.get("groups")):
-        keep, same = entry.get("keep"), entry.get("same")
+        keep, same = _number(entry.get("keep")), entry.get("same")
         if keep not in numbered or keep in gone or not isinstance(same, list):
             continue
         kept = numbered[keep]
-        joined = [number for number in same if number in numbered and number not in gone and number != keep]
-        for number in joined:
+        joined = [number for number in map(_number, same) if number in numbered and number not in {*gone, keep}]
+        for number in dict.fromkeys(joined):
             kept.join(numbered[number])
             gone.add(number)
         if joined:
-            _reword(kept, str(entry.get("text") or ""), str(entry.get("title") or ""))
+            _reword(kept, entry.get("text"), entry.get("title"))
     for entry in _mappings(answer.get("contradictions")):
-        older, newer = entry.get("older"), entry.get("newer")
+        older, newer = _number(entry.get("older")), _number(entry.get("newer"))
         if older in numbered and newer in numbered and older != newer:
             numbered[newer].contradicts.append(numbered[older])
     return [group for number, group in numbered.items() if number not in gone or group.dropped]
+
+
+def _number(value: Any) -> int:
+    """Return the number of a note; 0, which no note has, where it is none."""
+    return value if isinstance(value, int) else 0
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
-def _reword(group: ProposalGroup, text: str, title: str) -> None:
+def _reword(group: ProposalGroup, text: Any, title: Any) -> None:
     """Use the model's sentence where the joined proposals have its names."""
-    text = " ".join(text.split())
+    text, title = (" ".join(each.split()) if isinstance(each, str) else "" for each in (text, title))
     known = " ".join(plain(f"{m.proposal.text} {m.proposal.title} {m.proposal.check}") for m in group.members)
     named = [*_CODE.findall(text), *re.findall(r"(?<![\w-])--?\w[\w-]*|\S+/\S+|\d\d+", text)]
     if text and len(text) <= MAX_DESCRIPTION and all(plain(name).strip(" .,;:()") in known for name in named):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -210,19 +210,29 @@ class RecordCheck:
         fault = (
             self._unsafe(proposal)
             or (coded(ProposalFault.NO_QUOTE) if not spans else None)
-            or self._unknown_name(proposal)
+            or self._unknown_name(f"{proposal.text} {proposal.title}")
             or self._wrong_claim(proposal)
             or self._unsaid_rule(proposal, spans)
         )
         if fault:
             return RefusedProposal(proposal.title, fault)
-        return HeldProposal(proposal, self._record.session, tuple(spans), self._origin(proposal, spans))
+        return HeldProposal(
+            self._without_unknown_names(proposal), self._record.session, tuple(spans), self._origin(proposal, spans)
+        )
 
     def _unsafe(self, proposal: Proposal) -> CodedReason | None:
         written = " ".join(getattr(proposal, name) for name in _TEXT_FIELDS)
         if clean(written) != written or not written.isprintable():
             return coded(ProposalFault.HIDDEN_CHARACTERS)
         return coded(ProposalFault.SECRET) if redact(written).found else None
+
+    def _without_unknown_names(self, proposal: Proposal) -> Proposal:
+        """Empty what stands beside the sentence where it names what the record does not have."""
+        when, why, check = (
+            "" if self._unknown_name(text) else text for text in (proposal.when, proposal.why, proposal.check)
+        )
+        is_known = "`" in check or self._has(check)  # without the marks it is a command as it stands
+        return replace(proposal, when=when, why=why, check=check if is_known else "")
 
     def _quoted_spans(self, proposal: Proposal) -> list[Span]:
         """Return where the quotes are; a quote under a wrong number counts where it is found."""
@@ -242,9 +252,8 @@ class RecordCheck:
             if (piece == text and each.is_persons) or (len(piece) >= MIN_QUOTE and piece in text):
                 yield each, part
 
-    def _unknown_name(self, proposal: Proposal) -> CodedReason | None:
+    def _unknown_name(self, written: str) -> CodedReason | None:
         """Find a command, file, option, host or number that the record does not have."""
-        written = f"{proposal.text} {proposal.title}"
         for code in _CODE.findall(written):
             if not self._has(code):
                 return coded(ProposalFault.NOT_IN_RECORD, text=code[:80])

@@ -98,14 +98,13 @@ class CommandContext:
         """Who is calling."""
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
-        # An agent's variables decide it without looking.
-        doubt = self._doubt if at_terminal and not self.environment.agent_markers else ""
+        doubt = self._doubt if at_terminal else ""
         return Caller(environment=self.environment, at_terminal=at_terminal, doubt=doubt)
 
     @cached_property
     def _doubt(self) -> str:
-        """Why nobody can be typing."""
-        return Presence().doubt()
+        """Why nobody can be typing; an agent's variables decide it without looking."""
+        return "" if self.environment.agent_markers else Presence().doubt()
 
     @property
     def can_ask(self) -> bool:
