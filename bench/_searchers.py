@@ -68,7 +68,10 @@ class BoundedFts5:
     def opened(self, data: Data) -> Search:
         database = apsw.Connection(str(data.folder / ".tacit" / "tacit.db"))
         matching = LexicalSearch(
-            lambda sql, *values: database.execute(sql, values).fetchall(), "version", read=lambda numbers: (), weights=()
+            lambda sql, *values: database.execute(sql, values).fetchall(),
+            "version",
+            read=lambda numbers: (),
+            weights=(),
         )
         ranked = f"bm25(version_index, {', '.join(map(str, VERSION_WEIGHTS))})"
         sql = f"SELECT rowid FROM version_index WHERE version_index MATCH ? ORDER BY {ranked} LIMIT {TOP}"

@@ -42,7 +42,15 @@ _NAME = "tacit"
 
 def clean(text: str) -> str:
     """Return a text without invisible characters and block delimiters."""
-    return _escape(_visible(_LINE_ENDS.sub("\n", text))).strip("\n")
+    text = _LINE_ENDS.sub("\n", text)
+    # In most texts all characters are visible and independent of their neighbours.
+    if not _is_plain(text.replace("\n", "").replace("\t", "")) and any(
+        c not in "\n\t" and (c in _JOINERS or c == _EMOJI_STYLE or not _is_seen(c, "", "")) for c in set(text)
+    ):
+        text = "".join(
+            c for i, c in enumerate(text) if c in "\n\t" or _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2])
+        )
+    return _escape(text).strip("\n")
 
 
 def one_line(text: str) -> str:
@@ -58,28 +66,17 @@ def attribute(text: str) -> str:
 def written_json(value: Any) -> str:
     """Return a value as one line of JSON; characters that are not allowed in a block are JSON escapes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    shown = (
-        text
-        if _is_plain(text)
-        else "".join(
+    if not _is_plain(text):
+        text = "".join(
             c if _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]) and not _LINE_ENDS.match(c) else json.dumps(c)[1:-1]
             for i, c in enumerate(text)
         )
-    )
-    return _escape(shown, as_json=True)
+    return _escape(text, as_json=True)
 
 
 def _is_plain(text: str) -> bool:
     """Whether a text is plain ASCII without markup, so that nothing needs to be checked."""
     return text.isascii() and text.isprintable()
-
-
-def _visible(text: str) -> str:
-    if _is_plain(text.replace("\n", "").replace("\t", "")):
-        return text
-    if all(c in "\n\t" or (c not in _JOINERS and c != _EMOJI_STYLE and _is_seen(c, "", "")) for c in set(text)):
-        return text  # all characters are visible and independent of their neighbours
-    return "".join(c for i, c in enumerate(text) if c in "\n\t" or _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]))
 
 
 def _is_seen(character: str, before: str, after: str) -> bool:
@@ -156,7 +153,7 @@ def inert(text: str) -> str:
     parts, mark = _parts(text.split("\n"))
     named = re.search(r"\][ \t]{0,3}:", text) is not None
     # Raw markup disables code marks after it, so code with active content is treated as text.
-    raw = not any(code and any(map(_is_active, lines)) for code, lines in parts)
+    raw = not any(code and ("![" in line or _TAG.search(line)) for code, lines in parts for line in lines)
     done = [line for code, lines in parts for line in (lines if code else _calmed(lines, named=named, raw=raw))]
     # An open code block would swallow whatever follows this text.
     return "\n".join([*done, mark] if mark else done)
@@ -205,20 +202,16 @@ def _parts(lines: list[str]) -> tuple[list[tuple[bool, list[str]]], str]:
         own = _BULLETS.match(line)
         if fence and "`" not in fence["info"]:
             parts.append((sure, [line]))
-            mark, depth, indent = fence["mark"], *_held(line[: fence.start("mark")], item)
+            before = line[: fence.start("mark")]
+            bullets, width = _BULLETS.match(before), len(before.expandtabs(4))
+            mark, depth = fence["mark"], before.count(">")  # the quotes around it, and the indentation of its list item
+            indent = len(bullets.group().expandtabs(4)) if bullets else item if 0 < item <= width else 0
         elif line.strip():
             parts[-1][1].append(line)
         else:
             parts += [(False, [line]), (False, [])]
         item = len(own.group().expandtabs(4)) if own else item
     return parts, mark
-
-
-def _held(before: str, item: int) -> tuple[int, int]:
-    """Return the number of quotes around a fence, and the indentation of its list item."""
-    own = _BULLETS.match(before)
-    width = len(before.expandtabs(4))
-    return before.count(">"), len(own.group().expandtabs(4)) if own else item if 0 < item <= width else 0
 
 
 def _is_outside(line: str, depth: int, indent: int) -> bool:
@@ -228,18 +221,13 @@ def _is_outside(line: str, depth: int, indent: int) -> bool:
     return bool(indent and line.strip() and len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" >")) < indent)
 
 
-def _is_active(line: str) -> bool:
-    return "![" in line or _TAG.search(line) is not None
-
-
 def _calmed(lines: list[str], *, named: bool, raw: bool) -> list[str]:
     """Return the lines of one paragraph, disabled; `named`: the text has reference definitions for links."""
     if not any(sign in line for line in lines for sign in _SIGNS):
         return lines
-    last = max(
-        (at for at, line in enumerate(lines) if any(_leads_away(line, link) for link in _LINK.finditer(line))),
-        default=-1,
-    )
+    # the last line with a link whose target may be anything but a relative path
+    away = [any(not _LOCAL.match(line, link.end()) for link in _LINK.finditer(line)) for line in lines]
+    last = max((at for at, leads_away in enumerate(away) if leads_away), default=-1)
     lines = _without_tags(lines)
     spans = _spans(lines)
     calm = []
@@ -310,8 +298,3 @@ def _without_effect(link: re.Match[str], text: str) -> str:
     target = html.unescape(text[link.end() : link.end() + _TARGET_REACH].replace("\\", ""))
     bare = "".join(c for c in target if c > " " and c != "<").casefold()
     return f"]\\{link.group()[-1]}" if bare.startswith(_RUNNING) else link.group()
-
-
-def _leads_away(line: str, link: re.Match[str]) -> bool:
-    """Whether a link's target may be anything but a relative path."""
-    return _LOCAL.match(line, link.end()) is None

@@ -15,6 +15,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -39,6 +40,7 @@ _PLACED = re.compile(r"[./@:]")
 _GENERIC = frozenset("http https www com org net git ssh main master src bin usr html json".split())
 _EXEMPT_MARK = "qxnobodysxq"
 """Replaces an exempt word, so that its neighbours do not become adjacent."""
+_TEXT_BYTES = bytes([9, 10, 13, *range(32, 127)])
 _LAYERS = 2
 """Nested encodings that are decoded."""
 
@@ -72,8 +74,13 @@ class TextLog(Generic[P]):
         self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False
     ) -> P | None:
         """Return where a text was copied from; None if it was not. `exempt` words do not count; `prose` needs longer runs."""
+
+        def masked(match: re.Match[str]) -> str:
+            is_exempt = _ODD.search(match.group()) and exempt(match.group().rstrip(".,:;!?"))
+            return _EXEMPT_MARK if is_exempt else match.group()
+
         for form in _cached_forms(text):
-            left = _WORD.sub(lambda match: _EXEMPT_MARK if _is_exempt(match.group(), exempt) else match.group(), form)
+            left = _WORD.sub(masked, form)
             number = self._phrase(left, least=2 if prose else 1)
             if number is None:
                 number = self._odd_word(left)
@@ -99,20 +106,14 @@ class TextLog(Generic[P]):
             if len(bare) < _LEAST or not _ODD.search(word):
                 continue
             number = next((n for n, squeezed in enumerate(self._squeezed) if bare in squeezed), None)
-            if number is None:
-                number = self._joined(word)
+            if number is None and _PLACED.search(word):
+                # the last part of a path or address that was joined from untrusted parts
+                found = [self._piece(run) for run in _RUN.findall(word) if len(run) > 2 and run not in _GENERIC]
+                known = [each for each in found if each is not None]
+                number = max(known) if known and len(known) == len(found) else None
             if number is not None and not self._trusted[number]:
                 return number
         return None
-
-    def _joined(self, word: str) -> int | None:
-        """Return the text with the last part of a path or address that was joined from untrusted parts."""
-        if not _PLACED.search(word):
-            return None
-        pieces = [run for run in _RUN.findall(word) if len(run) > 2 and run not in _GENERIC]
-        found = [self._piece(piece) for piece in pieces]
-        known = [number for number in found if number is not None]
-        return max(known) if known and len(known) == len(found) else None
 
     def _piece(self, piece: str) -> int | None:
         if (number := self._single.get(piece)) is not None:
@@ -120,10 +121,6 @@ class TextLog(Generic[P]):
         halves = ((self._single.get(piece[:at]), self._single.get(piece[at:])) for at in range(3, len(piece) - 2))
         both = (max(a, b) for a, b in halves if a is not None and b is not None)
         return next((number for number in both if not self._trusted[number]), None)
-
-
-def _is_exempt(word: str, exempt: Callable[[str], bool]) -> bool:
-    return bool(_ODD.search(word)) and exempt(word.rstrip(".,:;!?"))
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -167,32 +164,19 @@ def _plain(text: str) -> str:
 
 def _decoded(text: str) -> Iterator[str]:
     """Yield the decoded parts of a text."""
-    unescaped = _ESCAPED.sub(
-        lambda match: chr(int(match[1] or match[2], 16)), html.unescape(_PERCENT.sub(_from_percent, text))
-    )
+    characters = _PERCENT.sub(lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"), text)
+    unescaped = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2], 16)), html.unescape(characters))
     if unescaped != text:
         yield unescaped
-    inside = [read for match in _BASE64.finditer(text) if (read := _from_base64(match.group()))]
-    inside += [read for match in _HEX.finditer(text) if (read := _readable(bytes.fromhex(match.group())))]
-    if inside:
-        yield "\n".join(inside)
-
-
-def _from_percent(match: re.Match[str]) -> str:
-    return bytes.fromhex(match.group().replace("%", "")).decode("utf-8", "replace")
-
-
-def _from_base64(run: str) -> str:
-    bare = run.rstrip("=").translate(str.maketrans("-_", "+/"))
-    try:
-        return _readable(base64.b64decode(bare + "=" * (-len(bare) % 4)))
-    except binascii.Error:
-        return ""
-
-
-def _readable(data: bytes) -> str:
-    """Return bytes as text; empty if they are not text."""
-    return data.decode("ascii") if all(32 <= byte < 127 or byte in (9, 10, 13) for byte in data) else ""
+    inside: list[bytes] = []
+    for run in _BASE64.findall(text):
+        bare = run.rstrip("=").translate(str.maketrans("-_", "+/"))
+        with suppress(binascii.Error):
+            inside.append(base64.b64decode(bare + "=" * (-len(bare) % 4)))
+    inside += map(bytes.fromhex, _HEX.findall(text))
+    readable = [data.decode("ascii") for data in inside if data and not data.translate(None, _TEXT_BYTES)]
+    if readable:
+        yield "\n".join(readable)
 
 
 _MAX_SENTENCE = 2_000

@@ -23,6 +23,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -142,10 +143,10 @@ def _kept_leaves(answer: str) -> tuple[Leaf, ...]:
 
 @lru_cache(maxsize=8)
 def _leaves(answer: str, most: int) -> tuple[Leaf, ...]:
-    document = _document(answer)
-    if document is not None:
-        return tuple(islice(_walk(document), most))
     text = answer.strip()
+    if text[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            return tuple(islice(_walk(json.loads(answer)), most))
     lines = [(match[1].strip(), match[2].strip()) for match in islice(_LINE.finditer(answer), most)]
     record = dict(reversed(lines))
     leaves = [Leaf(name, value, (record,)) for name, value in lines]
@@ -155,18 +156,13 @@ def _leaves(answer: str, most: int) -> tuple[Leaf, ...]:
 
 
 def plain(value: Any) -> str:
-    """Return a value as text for comparing, without case and surrounding blanks."""
+    """Return a value as text for comparing, without case and surrounding blanks; a number is equal to its text."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = str(value).strip().casefold()
     return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal, even if one is a number and the other its text."""
-    return plain(left) == plain(right)
 
 
 def typed(value: Any, kind: str) -> Any:
@@ -178,15 +174,6 @@ def typed(value: Any, kind: str) -> Any:
     if not re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", value):
         return value
     return int(value) if kind == "integer" and "." not in value else float(value)
-
-
-def _document(answer: str) -> Any | None:
-    if answer.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(answer)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _walk(document: Any) -> Iterator[Leaf]:
@@ -236,12 +223,9 @@ def _holds(condition: _Condition, leaf: Leaf, task: str, *, known: Mapping[str, 
         return False
     if condition.in_task:
         return is_mentioned(found, task)
-    if not condition.name:
-        return same(found, condition.value)
-    wanted = known.get(condition.name)
-    if wanted is None:
-        return False
-    return any(same(found, one) for one in wanted) if isinstance(wanted, list | tuple) else same(found, wanted)
+    wanted = known.get(condition.name) if condition.name else condition.value
+    several = wanted if isinstance(wanted, list | tuple) else () if wanted is None else (wanted,)
+    return plain(found) in map(plain, several)
 
 
 @lru_cache(maxsize=1024)
@@ -273,12 +257,16 @@ _CLASSES = {
     "<date>": r"\d{4}-\d\d-\d\d|\d{1,2}/\d{1,2}/\d{2,4}",
     "<number>": r"-?\d{1,3}(?:,\d{3})++(?:\.\d+)?|-?\d{1,15}(?:\.\d{1,9})?",
 }
-_WORDS = {
+_WORD = rf"(?=[^\W\d_a-z]){_LETTER}{{1,40}}"
+_PATTERNS = _CLASSES | {
+    "0": r"\d",
+    "0+": r"\d{1,30}",
+    " ": r"\s{1,3}",
     "<word>": rf"{_LETTER}{{1,40}}",
-    "<Word>": rf"(?=[^\W\d_a-z]){_LETTER}{{1,40}}",
+    "<Word>": _WORD,
+    "<Word>+": rf"{_WORD}(?: {_WORD}){{0,4}}",
     "<WORD>": r"[A-Z]{2,40}",
 }
-_WORDS["<Word>+"] = rf"{_WORDS['<Word>']}(?: {_WORDS['<Word>']}){{0,4}}"
 _TOKEN = re.compile(r"<(?:email|phone|date|number|text)>|<Word>\+|<(?:word|Word|WORD)>|0\+|0|[^<]|<")
 _RUN = re.compile(rf"(?P<digits>\d+)|(?P<letters>{_LETTER}+)|(?P<blank>\s+)|(?P<sign>.)", re.DOTALL)
 _NAME = re.compile(rf"{_LETTER}+(?:[ -]{_LETTER}+){{0,5}}")
@@ -293,13 +281,17 @@ def shape_of(*values: str) -> str:
     for name, pattern in _CLASSES.items():
         if name != "<number>" and all(re.fullmatch(pattern, value) for value in kept):
             return name
-    if all(_is_amount(value) for value in kept):
+    if all(re.fullmatch(r"-?\d+\.\d+|-?(?:0|[1-9]\d{0,3})", value) for value in kept):
         return "<number>"
-    runs = [_runs(value) for value in kept]
-    common = _shared(runs) if len(set(kept)) > 2 else frozenset()
+    runs = [tuple((str(match.lastgroup), match.group()) for match in _RUN.finditer(value)) for value in kept]
+    words = [{text for kind, text in each if kind == "letters"} for each in runs]
+    common = frozenset(set.intersection(*words)) if len(set(kept)) > 2 else frozenset()
     counted = Counter(_written(value, common) for value in runs)
     usual = [shape for shape, _ in counted.most_common(_ALTERNATIVES)]
-    joined = _with_lengths_left_open(usual)
+    groups: dict[str, list[str]] = {}  # shapes that differ only in the number of digits or words
+    for shape in usual:
+        groups.setdefault(re.sub(r"<Word>(?!\+)", "<Word>+", re.sub(r"0+", "0+", shape)), []).append(shape)
+    joined = [alike[0] if len(alike) == 1 else opened for opened, alike in groups.items()]
     covered = sum(counted[shape] for shape in usual)
     if covered < _ENOUGH * len(kept) or any(not re.search(r"0|<W|[^\s<>\w]|[A-Z]", shape) for shape in joined):
         return FREE
@@ -359,20 +351,6 @@ def is_mentioned(value: object, text: str) -> bool:
     return bool(last) and len(last[0]) > 2 and last[0] in _words_of(text[:_MAX_TEXT])
 
 
-def _is_amount(value: str) -> bool:
-    return bool(re.fullmatch(r"-?\d+\.\d+|-?(?:0|[1-9]\d{0,3})", value))
-
-
-def _runs(value: str) -> tuple[tuple[str, str], ...]:
-    return tuple((str(match.lastgroup), match.group()) for match in _RUN.finditer(value))
-
-
-def _shared(values: Sequence[tuple[tuple[str, str], ...]]) -> frozenset[str]:
-    """Return the words that every value has."""
-    words = [{text for kind, text in runs if kind == "letters"} for runs in values]
-    return frozenset(set.intersection(*words)) if words else frozenset()
-
-
 def _written(runs: tuple[tuple[str, str], ...], common: frozenset[str]) -> str:
     written: list[str] = []
     for index, (kind, text) in enumerate(runs):
@@ -381,24 +359,13 @@ def _written(runs: tuple[tuple[str, str], ...], common: frozenset[str]) -> str:
             written.append("0" * len(text))
         elif kind == "blank":
             written.append(" ")
-        elif (
-            kind == "letters"
-            and text not in common
-            and not (len(text) <= 3 and text.isupper() and "digits" in neighbours)
-        ):
-            name = "<WORD>" if len(text) > 1 and text.isupper() else "<Word>" if text[0].isupper() else "<word>"
-            written.append(name)
-        else:
+        elif kind != "letters" or text in common or (len(text) <= 3 and text.isupper() and "digits" in neighbours):
             written.append(text)
+        else:
+            written.append(
+                "<WORD>" if len(text) > 1 and text.isupper() else "<Word>" if text[0].isupper() else "<word>"
+            )
     return re.sub(r"<Word>(?: <Word>)+", "<Word>+", "".join(written))
-
-
-def _with_lengths_left_open(shapes: Sequence[str]) -> list[str]:
-    """Merge shapes that differ only in the number of digits or words."""
-    groups: dict[str, list[str]] = {}
-    for shape in shapes:
-        groups.setdefault(re.sub(r"<Word>(?!\+)", "<Word>+", re.sub(r"0+", "0+", shape)), []).append(shape)
-    return [alike[0] if len(alike) == 1 else opened for opened, alike in groups.items()]
 
 
 @lru_cache(maxsize=1024)
@@ -414,7 +381,7 @@ def _compiled(shape: str) -> tuple[re.Pattern[str] | None, str]:
         leading = re.match(r"[^\w\s<]", part)
         if leading:
             sign = leading.group() if len(alternatives) == 1 else ""
-        body = "".join(_CLASSES.get(token) or _WORDS.get(token) or _plain(token) for token in _TOKEN.findall(part))
+        body = "".join(_PATTERNS.get(token) or re.escape(token) for token in _TOKEN.findall(part))
         if sign:
             body = f"(?:{re.escape(sign)})?" + body.removeprefix(re.escape(sign))
         parts.append(f"(?:{body})")
@@ -423,13 +390,7 @@ def _compiled(shape: str) -> tuple[re.Pattern[str] | None, str]:
     return re.compile(rf"(?<![\w-])(?<!\w\.)(?:{'|'.join(parts)})(?![\w])(?!-\w)(?!\.\d)"), sign
 
 
-def _plain(token: str) -> str:
-    return {"0": r"\d", "0+": r"\d{1,30}", " ": r"\s{1,3}"}.get(token, re.escape(token))
-
-
-@lru_cache(maxsize=256)
-def _words_of(text: str) -> frozenset[str]:
-    return term_set(text)
+_words_of = lru_cache(maxsize=256)(term_set)
 
 
 @lru_cache(maxsize=4096)

@@ -82,7 +82,14 @@ def credible_tokens(reported: object, *, otherwise: int) -> int:
 def stem(word: str) -> str:
     """Strip common English endings until none is left; crude, but the same for index and query."""
     while len(word) >= 4 and word.isascii() and word.isalpha():
-        shorter = _without_ending(word)
+        shorter = word
+        for ending, replacement, minimum in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= minimum:
+                shorter = word[: -len(ending)] + replacement
+                if len(shorter) > 3 and shorter[-1] == shorter[-2] and shorter[-1] not in "aeiouls":
+                    shorter = shorter[:-1]
+                shorter = shorter[:-1] if shorter.endswith("e") and len(shorter) > 4 else shorter
+                break
         if shorter == word:
             break
         word = shorter
@@ -94,19 +101,6 @@ _ENDINGS = (
     ("ions", "", 3), ("sses", "ss", 1), ("ing", "", 3), ("ion", "", 4), ("ers", "er", 3), ("ed", "", 3), ("es", "", 3),
     ("ss", "ss", 1), ("us", "us", 1), ("s", "", 3), ("e", "", 3),
 )  # fmt: skip
-
-
-def _without_ending(word: str) -> str:
-    for ending, replacement, minimum in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= minimum:
-            return _undouble(word[: -len(ending)] + replacement)
-    return word
-
-
-def _undouble(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
 @lru_cache(maxsize=32_768)
@@ -142,17 +136,12 @@ def _normal(piece: str) -> Iterable[str]:
 
 def _word(folded: str) -> str:
     """Return a word as it is indexed: without accents, cut to length, stemmed."""
-    word = _strip_marks(folded)[:_MAX_TERM]
+    if not folded.isascii():  # the vowel signs of Indic and similar scripts stay
+        decomposed = unicodedata.normalize("NFD", folded)
+        kept = "".join(c for c in decomposed if c >= "\u0900" or unicodedata.category(c) != "Mn")
+        folded = unicodedata.normalize("NFC", kept)
+    word = folded[:_MAX_TERM]
     return word if word in STOP_WORDS else stem(word)
-
-
-def _strip_marks(word: str) -> str:
-    """Remove accents; the vowel signs of Indic and similar scripts stay."""
-    if word.isascii():
-        return word
-    decomposed = unicodedata.normalize("NFD", word)
-    kept = "".join(c for c in decomposed if c >= "\u0900" or unicodedata.category(c) != "Mn")
-    return unicodedata.normalize("NFC", kept)
 
 
 CountTerms = Callable[[Sequence[str]], Mapping[str, int]]
@@ -190,7 +179,8 @@ def expand_query(text: str, count: CountTerms, *, longer: FindLonger | None = No
             spoken_for |= parts
         else:
             weights[compound] = _UNUSUAL
-    strange = [term for term in weights if _may_be_compound(term) and not known.get(term) and term not in spoken_for]
+    unknown = [term for term in weights if not known.get(term) and term not in spoken_for]
+    strange = [term for term in unknown if len(term) >= _SHORTEST_STRANGER and term.isascii() and term.isalpha()]
     for term, weight in _substitutes(strange[:_MAX_STRANGE], count, longer):
         weights.setdefault(term, weight)
     return weights
@@ -219,7 +209,10 @@ def _substitutes(strange: Sequence[str], count: CountTerms, longer: FindLonger |
     """Yield replacements for words that the index does not have: two known words, or else longer terms."""
     if not strange:
         return
-    splits = {word: list(_splits(word)) for word in strange}
+    splits = {
+        word: [(stem(word[:at]), stem(word[at:])) for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)]
+        for word in strange
+    }
     known = count([half for pairs in splits.values() for pair in pairs for half in pair])
     whole = []
     for word, pairs in splits.items():
@@ -231,12 +224,3 @@ def _substitutes(strange: Sequence[str], count: CountTerms, longer: FindLonger |
     if longer is not None and whole:
         found = longer(whole)
         yield from ((term, _HALF) for term in sorted(found, key=lambda term: (-found[term], term))[:LONGER_TERMS_MAX])
-
-
-def _splits(word: str) -> Iterable[tuple[str, str]]:
-    for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
-        yield stem(word[:at]), stem(word[at:])
-
-
-def _may_be_compound(term: str) -> bool:
-    return len(term) >= _SHORTEST_STRANGER and term.isascii() and term.isalpha()
