@@ -53,7 +53,13 @@ class Caller:
     @property
     def has_token(self) -> bool:
         """Whether the person's token was given."""
-        return bool(self.environment.token) and _matches(self.environment.token, self.environment.person_home)
+        token = self.environment.token
+        try:
+            known = (self.environment.person_home / TOKEN_FILE).read_bytes().strip() if token else b""
+        except OSError:
+            return False
+        given = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest().encode()
+        return bool(token) and hmac.compare_digest(given, known)
 
     def require_person(self, verb: str) -> None:
         """Raise `NotPermitted` unless the caller may do this; its code says why."""
@@ -88,11 +94,3 @@ def new_token(home: Path) -> str:
         message = f"cannot write {home / TOKEN_FILE}: {error.strerror}"
         raise StoreOutage(message, code="cannot_write", hint="check TACIT_HOME") from error
     return token
-
-
-def _matches(token: str, home: Path) -> bool:
-    try:
-        known = (home / TOKEN_FILE).read_bytes().strip()
-    except OSError:
-        return False
-    return hmac.compare_digest(hashlib.sha256(token.encode("utf-8", "replace")).hexdigest().encode(), known)

@@ -25,7 +25,6 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trajectory import Origin
@@ -78,7 +77,7 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
             learned = [
                 render.Entry(content=stored.version.content, origin="learned")
                 for stored in memory.skills(statuses=RECALLABLE)
-                if memory.context.may_see(stored) and _may(stored.version.content, allowed)
+                if memory.context.may_see(stored) and _touches_only(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is text by the call that needs it
@@ -86,24 +85,12 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
     return f"{_MANNERS}\n\nKnown here:\n{index}" if index else _MANNERS
 
 
-def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
+def _touches_only(content: SkillContent, allowed: Capabilities | None) -> bool:
     """Whether a skill touches no more than is allowed."""
-    return (
-        allowed is None
-        or beyond(needed_capabilities(HashedContent(content, content.hash())), allowed) == Capabilities()
-    )
-
-
-def _own_checks(memory: Tacit, use_id: str) -> Verifier:
-    """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
-    from tacit.evidence.independence.repository import begun_with
-    from tacit.evidence.verifiers.registry import Context, postconditions
-
-    use = memory.archive.use(use_id)
-    contents = [memory.version(version_id).version.content for version_id in use.version_ids]
-    folder = workspace(memory.context.place.project) if memory.context.place else Path.cwd()
-    first = begun_with(use, memory.archive.uses())
-    return postconditions("", Context(project=folder, use=use, contents=contents, first=first))
+    if allowed is None:
+        return True
+    needed = needed_capabilities(HashedContent(content, content.hash()))
+    return beyond(needed, allowed) == Capabilities()
 
 
 class _Tools:
@@ -164,7 +151,16 @@ class _Tools:
                 work left alone what decides them: tests, their settings, build files.
         """
         with self._memory() as memory:
-            checks = _own_checks(memory, use_id) if verify else None
+            checks = None
+            if verify:  # only the checks that the skills of a use name themselves
+                from tacit.evidence.independence.repository import begun_with
+                from tacit.evidence.verifiers.registry import Context, postconditions
+
+                use = memory.archive.use(use_id)
+                contents = [memory.version(version_id).version.content for version_id in use.version_ids]
+                folder = workspace(memory.context.place.project) if memory.context.place else Path.cwd()
+                first = begun_with(use, memory.archive.uses())
+                checks = postconditions("", Context(project=folder, use=use, contents=contents, first=first))
             kept = memory.record(use_id, outcome=None if verify else outcome, verifier=checks, by=BY_AGENT)
         text = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
         if not verify:

@@ -10,7 +10,7 @@ import click
 
 from tacit.config.settings import Setting
 from tacit.domain.errors import Mistake
-from tacit.surfaces.authority import new_token
+from tacit.surfaces.authority import new_token as make_token
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.report import Column, Columns
 
@@ -30,7 +30,9 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     With --new-token it makes a token that stands for a person, as TACIT_TOKEN. It is shown once and replaces the old one.
     """
     if new_token:
-        _make_token(ctx)
+        ctx.caller.require_person("token")
+        made = make_token(ctx.environment.person_home)
+        ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
         return
     _, settings = ctx.settings
     place = ctx.place
@@ -40,12 +42,6 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     }
     store = Setting(key="store", value=place.database, source=place.chosen_by)
     ctx.report(document, lambda: _SETTINGS.table([store, *settings]))
-
-
-def _make_token(ctx: CommandContext) -> None:
-    ctx.caller.require_person("token")
-    made = new_token(ctx.environment.person_home)
-    ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
 
 
 _LONGEST_S = 366 * 86_400
@@ -62,7 +58,17 @@ def pause(ctx: CommandContext, *, duration: str | None, resume: bool, status: bo
     if resume:
         ctx.place.resume()
     elif not status:
-        ctx.place.pause(_seconds(duration) if duration else None)
+        seconds = None
+        if duration:
+            match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", duration.strip())
+            if not match:
+                hint = "write a number and a unit: 45s, 30m, 2h, 1d"
+                raise Mistake(f"{duration!r} is not a duration", code="not_a_duration", hint=hint)
+            seconds = float(match[1]) * _UNITS[match[2]]
+            if seconds > _LONGEST_S:
+                hint = "leave --for out to pause until resumed"
+                raise Mistake(f"{duration!r} is too long", code="duration_too_long", hint=hint)
+        ctx.place.pause(seconds)
     until = ctx.place.paused_until
     end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
     if until is None:
@@ -70,14 +76,3 @@ def pause(ctx: CommandContext, *, duration: str | None, resume: bool, status: bo
     else:
         line = f"Paused until {end:%Y-%m-%d %H:%M} UTC." if end else "Paused. Run `tacit pause --resume` to end it."
     ctx.report({"paused": until is not None, "until": end}, line)
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not match:
-        hint = "write a number and a unit: 45s, 30m, 2h, 1d"
-        raise Mistake(f"{text!r} is not a duration", code="not_a_duration", hint=hint)
-    seconds = float(match[1]) * _UNITS[match[2]]
-    if seconds > _LONGEST_S:
-        raise Mistake(f"{text!r} is too long", code="duration_too_long", hint="leave --for out to pause until resumed")
-    return seconds

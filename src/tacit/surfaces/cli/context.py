@@ -98,13 +98,14 @@ class CommandContext:
         """Who is calling."""
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
-        doubt = self._doubt if at_terminal else ""
+        # An agent's variables decide it without looking.
+        doubt = self._doubt if at_terminal and not self.environment.agent_markers else ""
         return Caller(environment=self.environment, at_terminal=at_terminal, doubt=doubt)
 
     @cached_property
     def _doubt(self) -> str:
-        """Why nobody can be typing; an agent's variables decide it without looking."""
-        return "" if self.environment.agent_markers else Presence().doubt()
+        """Why nobody can be typing."""
+        return Presence().doubt()
 
     @property
     def can_ask(self) -> bool:

@@ -29,11 +29,8 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.domain.stored import StoredVersion
-from tacit.evidence.capture import Captured
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers.checks import Command
-from tacit.learn.learning_report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.learn import learned_parts
@@ -63,46 +60,54 @@ def demo(ctx: CommandContext, *, keep: Path | None) -> None:
     ctx.report(document)
 
 
+_CHAPTERS = (
+    ("Learn", "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk."),
+    ("Look", "One of the skills, as a person reviews it and as Agent Skills clients read it."),
+    ("Approve", "Agents get nothing before a person approves the exact content and confirms what came from outside."),
+    ("Recall", f"A new task: “{NEW_TASK}”"),
+    ("Prove", "A small agent follows the recalled steps in the real project; Tacit runs the check itself."),
+    ("Remember", "Every change is an entry in a chain of hashes."),
+)
+
+
+def _chapter(console: Console, number: int) -> None:
+    title, text = _CHAPTERS[number - 1]
+    console.print()
+    console.rule(f"[bold]{number}. {title}[/bold]", align="left")
+    console.print(f"[dim]{escape(text)}[/dim]")
+
+
 def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
-    _chapter(
-        console,
-        1,
-        "Learn",
-        "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk.",
-    )
-    captured, learned = _learn(memory)
+    _chapter(console, 1)
+    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as transcripts:
+        captured = memory.capture(ingest.read(transcripts))
+    learned = memory.learn()
     print_parts(console, learned_parts(captured, learned, width=console.width))
 
-    _chapter(console, 2, "Look", "One of the skills, as a person reviews it and as Agent Skills clients read it.")
-    candidate = _procedure(memory)
+    _chapter(console, 2)
+    procedures = [stored for stored in memory.reviews.waiting() if stored.version.content.kind is Kind.PROCEDURE]
+    candidate = max(procedures, key=lambda stored: len(memory.archive.verdicts(stored.version.id)))
     console.print(Panel(safe(render.render(candidate.version.content)), title=candidate.version.name))
 
-    _chapter(
-        console,
-        3,
-        "Approve",
-        "Agents get nothing before a person approves the exact content and confirms what came from outside.",
-    )
+    _chapter(console, 3)
     before = memory.recall(NEW_TASK, surface="demo")
     console.print(f"Recall before approval: {escape(before.reason)}.")
     _approve(console, memory)
 
-    _chapter(console, 4, "Recall", f"A new task: “{NEW_TASK}”")
+    _chapter(console, 4)
     selection = memory.recall(NEW_TASK, k=2, surface="demo")
     print_parts(console, selection_parts(selection, boxed=console.is_terminal))
     console.print(f"\nAnd an unrelated one: “{UNRELATED_TASK}”")
     silent = memory.recall(UNRELATED_TASK, surface="demo")
     print_parts(console, selection_parts(silent, boxed=console.is_terminal))
 
-    _chapter(
-        console,
-        5,
-        "Prove",
-        "A small agent follows the recalled steps in the real project; Tacit runs the check itself.",
-    )
-    reliabilities = _prove(console, memory, selection, _project(folder))
+    _chapter(console, 5)
+    project = folder / PROJECT
+    with resources.as_file(resources.files("tacit") / "demo" / "project") as source:
+        shutil.copytree(source, project, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    reliabilities = _prove(console, memory, selection, project)
 
-    _chapter(console, 6, "Remember", "Every change is an entry in a chain of hashes.")
+    _chapter(console, 6)
     top = selection.items[0]
     for entry in memory.archive.history(top.version.skill_id):
         console.print(f"[dim]{entry.sequence:4d}[/dim]  {entry.action}  [dim]{entry.hash[7:19]}[/dim]")
@@ -121,25 +126,11 @@ def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
     }
 
 
-def _learn(memory: Tacit) -> tuple[Captured, LearningReport]:
-    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-        captured = memory.capture(ingest.read(folder))
-    return captured, memory.learn()
-
-
-def _procedure(memory: Tacit) -> StoredVersion:
-    """Return the procedure that most sessions confirm."""
-    procedures = [stored for stored in memory.reviews.waiting() if stored.version.content.kind is Kind.PROCEDURE]
-    return max(procedures, key=lambda stored: len(memory.archive.verdicts(stored.version.id)))
-
-
 def _approve(console: Console, memory: Tacit) -> None:
     """Approve all that waits, as a person would, and confirm what came from outside."""
     for stored in memory.reviews.waiting():
-        version, ticked = (
-            stored.version,
-            [literal.key for literal in memory.reviews.examine(stored.version.id).literals],
-        )
+        version = stored.version
+        ticked = [literal.key for literal in memory.reviews.examine(version.id).literals]
         move = memory.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
         console.print(f"{safe(version.name)}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:
@@ -175,20 +166,6 @@ def _interval(known: Reliability) -> str:
     return f"{known.low:.0%} to {known.high:.0%} ({results})" if known.known else f"unknown ({results})"
 
 
-def _project(folder: Path) -> Path:
-    """Return a fresh copy of the small project in which the sessions were recorded."""
-    target = folder / PROJECT
-    with resources.as_file(resources.files("tacit") / "demo" / "project") as source:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    return target
-
-
-def _chapter(console: Console, number: int, title: str, text: str) -> None:
-    console.print()
-    console.rule(f"[bold]{number}. {title}[/bold]", align="left")
-    console.print(f"[dim]{escape(text)}[/dim]")
-
-
 TIMEOUT_S = 60
 
 
@@ -196,14 +173,19 @@ def follow(steps: tuple[SkillStep, ...], values: Mapping[str, str], *, folder: P
     """Carry out each step; yields what was done and whether it worked, and ends after a failure."""
     for step in steps:
         arguments = {key: fill(value, values) for key, value in step.arguments.items() if isinstance(value, str)}
+        path = Path(arguments.get("file_path", ""))
+        worked = step.tool in ("Read", "Edit") and path.is_file()
         if step.tool == "Bash":
-            worked = _run(arguments["command"], folder)
-        elif step.tool == "Read":
-            worked = Path(arguments["file_path"]).is_file()
-        elif step.tool == "Edit":
-            worked = _edit(Path(arguments["file_path"]), arguments["old_string"], arguments["new_string"])
-        else:
-            worked = False
+            environment = {"PATH": search_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+            command = ["/bin/sh", "-c", arguments["command"]]
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
+            )
+            worked = done.returncode == 0
+        elif worked and step.tool == "Edit":
+            text, old = path.read_text(encoding="utf-8"), arguments["old_string"]
+            worked = old in text
+            path.write_text(text.replace(old, arguments["new_string"], 1), encoding="utf-8")
         yield fill(step.text, values), worked
         if not worked:
             return
@@ -225,18 +207,3 @@ def search_path(folder: Path) -> str:
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         shim.chmod(0o755)
     return os.pathsep.join([str(shims), os.defpath])
-
-
-def _run(command: str, folder: Path) -> bool:
-    environment = {"PATH": search_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
-    )
-    return done.returncode == 0
-
-
-def _edit(path: Path, old: str, new: str) -> bool:
-    if not path.is_file() or old not in (text := path.read_text(encoding="utf-8")):
-        return False
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    return True

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,10 +195,9 @@ def _learn_here(
     home = home_database(ctx.place.with_home(ctx.environment.person_home))
     # Without sessions this project may still take over skills from the person's own store.
     ctx.may_create = bool(own) or (ctx.place.is_project and home is not None and home.exists())
-    problems: list[InvalidTrajectory] = []
+    done = count(1)
     with progress_bar(ctx, "reading") as advance:
-        taken = _take_in(ctx.memory, own, problems, advance)
-    unchanged = sum(1 for part in taken if part is None)
+        captured, problems, unchanged = _take_in(ctx.memory, own, lambda: advance(next(done), len(own)))
     again = f", {unchanged} unchanged since last time" if unchanged else ""
     lines = [f"Found {counted(len(own), 'session')} of this project{again}."]
     if not own:
@@ -208,7 +207,7 @@ def _learn_here(
             "Name files or folders (tacit learn PATH), or learn for every project: tacit learn --all-projects",
         ]
     counts = {"transcripts": {"found": len(own), "unchanged": unchanged}}
-    _learn_and_report(ctx, combined(part for part in taken if part), problems, model, lines=lines, counts=counts)
+    _learn_and_report(ctx, captured, problems, model, lines=lines, counts=counts)
 
 
 def _learn_and_report(
@@ -248,12 +247,12 @@ def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: La
             without_project += 1
         else:
             projects.setdefault(project, []).append(each)
-    documents: list[dict[str, Any]] = []
+    done = count(1)
     with progress_bar(ctx, "reading") as advance:
-        for project, own in projects.items():
-            before = sum(document["sessions"] for document in documents)
-            shifted = partial(_advance_from, advance, before, len(found))
-            documents.append(_learn_elsewhere(ctx, project, own, advance=shifted, model=model))
+        documents = [
+            _learn_elsewhere(ctx, project, own, advance=lambda: advance(next(done), len(found)), model=model)
+            for project, own in projects.items()
+        ]
     counts = {"found": len(found), "without_project": without_project}
     ctx.report(
         {"transcripts": counts, "projects": documents},
@@ -266,41 +265,36 @@ def _learn_elsewhere(
     project: Path,
     own: list[Transcript],
     *,
-    advance: Callable[[int, int], None],
+    advance: Callable[[], None],
     model: LanguageModel | None,
 ) -> dict[str, Any]:
-    problems: list[InvalidTrajectory] = []
-    environment = ctx.environment
+    document: dict[str, Any] = {"project": str(project), "sessions": len(own)}
     try:
-        place = find_location(environment, store=ctx.store, start=project)
+        place = find_location(ctx.environment, store=ctx.store, start=project)
         place.require_project(has_sessions=True)
         config = _config_for(ctx, place.project)
-        with open_at(place, config=config, home=environment.person_home) as memory:
-            taken = _take_in(memory, own, problems, advance)
+        with open_at(place, config=config, home=ctx.environment.person_home) as memory:
+            captured, problems, _ = _take_in(memory, own, advance)
             # All projects share one budget. Where a project's file tightens it, the model is not used.
             learned = memory.learn(model=model if config.model == _config_for(ctx).model else None)
     except TacitError as error:  # one project's store must not keep the others from learning
-        return {"project": str(project), "sessions": len(own), "error": fields(error, "code", "message", "hint")}
-    captured = combined(part for part in taken if part)
-    return {"project": str(project), "sessions": len(own), **learn_document(captured, learned, problems)}
+        return document | {"error": fields(error, "code", "message", "hint")}
+    return document | learn_document(captured, learned, problems)
 
 
 def _take_in(
-    memory: Tacit, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
-) -> list[Captured | None]:
+    memory: Tacit, own: list[Transcript], advance: Callable[[], None]
+) -> tuple[Captured, list[InvalidTrajectory], int]:
+    """Return what was captured, what could not be read, and how many transcripts are unchanged."""
     taken: list[Captured | None] = []
+    problems: list[InvalidTrajectory] = []
     for each in own:
         try:
             taken.append(capture_transcript(memory.context, each.path, on_problem=problems.append))
         except InvalidTrajectory as problem:
             problems.append(problem)
-        advance(len(taken), len(own))
-    return taken
-
-
-def _advance_from(advance: Callable[[int, int], None], before: int, total: int, done: int, _: int) -> None:
-    """Move the progress bar in a part of the work that starts after another."""
-    advance(before + done, total)
+        advance()
+    return combined(part for part in taken if part), problems, taken.count(None)
 
 
 def moment(text: str, *, now: datetime | None = None) -> datetime:
@@ -439,11 +433,11 @@ def _verdict_lines(learned: LearningReport) -> Iterator[str]:
         yield f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)"
     if learned.reinforced:
         names = Counter(clean(verdict.name) for verdict in learned.reinforced)
-        listed = ", ".join(f"{escape(name)} ×{count}" for name, count in names.most_common(5))
+        listed = ", ".join(f"{escape(name)} ×{times}" for name, times in names.most_common(5))
         yield f"Seen again: {listed}" + (" …" if len(names) > 5 else "")
     if learned.rejected:
         reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
-        listed = ", ".join(f"{escape(reason.replace('_', ' '))} ×{count}" for reason, count in reasons.most_common(6))
+        listed = ", ".join(f"{escape(reason.replace('_', ' '))} ×{times}" for reason, times in reasons.most_common(6))
         yield f"Not made into procedures: {listed}"
 
 
@@ -458,7 +452,7 @@ def _model_lines(model: ReadingReport, width: int) -> Iterator[str]:
     yield f"\nThe model {safe(model.name)} {read}: {counted(model.items, 'item')} for review; {cost}."
     if refused or dropped:
         reasons = (*model.refused.items(), *model.dropped.items())
-        listed = ", ".join(f"{code.replace('_', ' ')} ×{count}" for code, count in sorted(reasons, key=lambda r: -r[1]))
+        listed = ", ".join(f"{code.replace('_', ' ')} ×{times}" for code, times in sorted(reasons, key=lambda r: -r[1]))
         yield f"  [dim]not used of {counted(model.proposed, 'proposal')}: {escape(listed)}[/dim]"
     for problem in model.problems[:SHOWN_NOTES]:
         yield f"  [yellow]{escape(one_line(problem, 3 * width))}[/yellow]"
@@ -473,8 +467,8 @@ def _note_lines(learned: LearningReport, width: int) -> Iterator[str]:
         if not texts:
             continue
         yield f"\n[bold]{title}[/bold]"
-        for text, count in texts.most_common(SHOWN_NOTES):
-            times = f" [dim]×{count}[/dim]" if count > 1 and kind != "working_command" else ""
+        for text, seen in texts.most_common(SHOWN_NOTES):
+            times = f" [dim]×{seen}[/dim]" if seen > 1 and kind != "working_command" else ""
             yield f"  • {escape(one_line(text, 3 * max(60, width - 8)))}{times}"
         if len(texts) > SHOWN_NOTES:
             yield f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]"

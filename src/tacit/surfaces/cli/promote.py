@@ -194,22 +194,17 @@ def _refuse(there: CommandContext, message: str, version_id: str) -> None:
     raise GateRefusal(message, code="promotion_waits", hint=hint)
 
 
-def _missing_cell(each: Prospect) -> str:
-    missing = safe(sentences(each.gate.missing))
-    return f"[yellow]{missing}[/yellow]" if missing else "[green]nothing[/green]"
-
-
-def _name_cell(each: Prospect) -> str:
-    style = STATUS_STYLE[each.stored.status]
-    return f"[{style}]{safe(each.stored.version.name)}[/{style}]"
-
-
 def _sentences(reasons: Sequence[CodedReason]) -> list[str]:
     return [sentence(reason) for reason in reasons]
 
 
 _PROSPECTS: Columns[Prospect] = Columns(
-    Column("name", lambda each: each.stored.version.name, "skill", _name_cell),
+    Column(
+        "name",
+        lambda each: each.stored.version.name,
+        "skill",
+        lambda each: f"[{STATUS_STYLE[each.stored.status]}]{safe(each.stored.version.name)}[/]",
+    ),
     Column("version_id", lambda each: each.stored.version.id),
     Column("kind", lambda each: each.stored.version.content.kind),
     Column("scope", lambda each: str(each.stored.skill.scope), "from"),
@@ -222,7 +217,12 @@ _PROSPECTS: Columns[Prospect] = Columns(
         "fulfilled",
         lambda each: safe(sentences(each.gate.fulfilled)),
     ),
-    Column("missing", lambda each: _sentences(each.gate.missing), "missing", _missing_cell),
+    Column(
+        "missing",
+        lambda each: _sentences(each.gate.missing),
+        "missing",
+        lambda each: f"[yellow]{safe(sentences(each.gate.missing))}[/]" if each.gate.missing else "[green]nothing[/]",
+    ),
     Column("missing_codes", lambda each: [reason.code for reason in each.gate.missing]),
 )
 

@@ -335,18 +335,12 @@ def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[s
         text = f"valid; the gate's decision would be: {text}" if dry_run else text
         colour = {Decision.QUARANTINE: "red", Decision.REJECT: "red"}.get(verdict.decision, "green")
         yield f"[{colour}]{text}[/{colour}]  {name}"
-        yield from _reason_lines(result, every=dry_run, width=width)
+        if dry_run:  # all that matter; otherwise the most severe one and how many more there are
+            found = [finding for finding in result.findings if finding.severity is not Severity.INFO]
+            yield from finding_lines(found, result.content, width=width)
+        elif result.findings:
+            first, *rest = result.findings
+            where = f" ({place(first, result.content)})" if first.field else ""
+            more = f"; and {len(rest)} more" if rest else ""
+            yield f"  [dim]{safe(f'{first.severity}: {first.message}{where}{more}')}[/dim]"
     yield from (f"  [dim]{safe(warning)}[/dim]" for warning in (result.warnings if dry_run else ()))
-
-
-def _reason_lines(result: _Imported, *, every: bool, width: int) -> Iterator[str]:
-    """Yield the most severe finding and how many more there are; or all that matter."""
-    assert result.content is not None
-    if every:
-        found = [finding for finding in result.findings if finding.severity is not Severity.INFO]
-        yield from finding_lines(found, result.content, width=width)
-        return
-    for first in result.findings[:1]:
-        where = f" ({place(first, result.content)})" if first.field else ""
-        more = f"; and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
-        yield f"  [dim]{safe(f'{first.severity}: {first.message}{where}{more}')}[/dim]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -13,7 +13,6 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.ports import Verifier
-from tacit.domain.skill import SkillContent
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.reliability import votes
 from tacit.maintain import exports
@@ -80,33 +79,28 @@ def record(
             code="one_result",
             hint="--verify 'pytest -q' counts most",
         )
-    if helpful is not None:
-        _feedback(ctx, use_id, helpful=helpful, note=note, by=options["by"])
-        return
     use = _use_id(ctx, use_id)
+    by, grade = _reporter(ctx, options["by"]), Grade.HUMAN if ctx.caller.is_person else Grade.SELF
+    if helpful is not None:
+        _report(ctx, ctx.memory.feedback(use, helpful=helpful, note=note, by=by, grade=grade))
+        return
     followed = [ctx.memory.version(reference).version.id for reference in options["followed"]]
-    by = _reporter(ctx, options["by"])
     verifier = None
     if outcome is None:
-        verifier = _verifier(
-            ctx, use, (named or "command", check or ""), followed=followed, options=options | {"by": by}
-        )
-    kept = ctx.memory.record(
-        use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=_grade(ctx)
+        asked = named or "command", check or ""
+        verifier = _verifier(ctx, use, asked, followed=followed, options=options | {"by": by})
+    _report(
+        ctx,
+        ctx.memory.record(use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=grade),
     )
-    _report(ctx, kept)
-
-
-def _feedback(ctx: CommandContext, use_id: str, *, helpful: bool, note: str, by: str) -> None:
-    reporter, grade = _reporter(ctx, by), _grade(ctx)
-    _report(ctx, ctx.memory.feedback(_use_id(ctx, use_id), helpful=helpful, note=note, by=reporter, grade=grade))
 
 
 def _verifier(
     ctx: CommandContext, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
 ) -> Verifier:
-    """Return the verifier of a name and argument."""
+    """Return the verifier of a name and argument; an agent's check must be a skill's own, or a test, build or lint."""
     from tacit.evidence.independence.repository import begun_with
+    from tacit.evidence.verifiers.checks import is_own, own_checks
     from tacit.evidence.verifiers.registry import Context, verifier
 
     use = ctx.memory.archive.use(use_id)
@@ -120,8 +114,14 @@ def _verifier(
         timeout_s=options["timeout_s"],
         first=begun_with(use, ctx.memory.archive.uses()),
     )
-    if name in ("command", "tests") and ctx.environment.agent_markers and not context.person:
-        _require_real_check(context.contents, argument)
+    by_agent = ctx.environment.agent_markers and not context.person
+    proves = is_own(argument, context.contents) or (is_check(argument) and not masks_exit(argument))
+    if name in ("command", "tests") and by_agent and not proves:
+        raise NotPermitted(
+            f"`{argument}` proves nothing about the work, and this shell belongs to an agent",
+            code="check_proves_nothing",
+            hint=f"use the skill's own check: {', '.join(sorted(own_checks(context.contents))) or 'a test command'}",
+        )
     return verifier(name, argument, context)
 
 
@@ -133,22 +133,6 @@ def _use_id(ctx: CommandContext, reference: str) -> str:
     if not found:
         raise NotFound(f"no use {reference!r}", code="no_such_use", hint="`tacit recall` prints the use id")
     return found[0]
-
-
-def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
-    """Refuse an agent's check that proves nothing: it must be a skill's own check, or a test, build or lint."""
-    from tacit.evidence.verifiers.checks import is_own, own_checks
-
-    if not is_own(check, contents) and (not is_check(check) or masks_exit(check)):
-        raise NotPermitted(
-            f"`{check}` proves nothing about the work, and this shell belongs to an agent",
-            code="check_proves_nothing",
-            hint=f"use the skill's own check: {', '.join(sorted(own_checks(contents))) or 'a test command'}",
-        )
-
-
-def _grade(ctx: CommandContext) -> Grade:
-    return Grade.HUMAN if ctx.caller.is_person else Grade.SELF
 
 
 def _reporter(ctx: CommandContext, name: str) -> str:
@@ -164,25 +148,18 @@ def _reporter(ctx: CommandContext, name: str) -> str:
 def _report(ctx: CommandContext, kept: list[Evidence]) -> None:
     """Report what was stored, which statuses changed, and which results do not count."""
     exports.export_after_results(ctx.memory.context, kept)
-    moves, not_counted = _status_changes(ctx, kept), _not_counted(ctx, kept)
+    verified = [item for item in kept if item.grade.verified]
+    moves = [
+        move
+        for item in verified
+        for move in ctx.memory.archive.transitions(item.version_id)
+        if move.by == BY_ITSELF and move.at >= item.at
+    ]
+    # Verified results that do not count because another result of the same task does.
+    counting = {vote.id for item in kept for vote in votes(ctx.memory.archive.evidence(item.version_id))}
+    not_counted = [item for item in verified if item.id not in counting and _is_whole_use(item)]
     document = {"evidence": kept, "moves": moves, "not_counted": [item.id for item in not_counted]}
     ctx.report(document, lambda: _lines(ctx, kept, moves, not_counted))
-
-
-def _status_changes(ctx: CommandContext, kept: list[Evidence]) -> list[Transition]:
-    """Return the status changes that the new results caused."""
-    return [
-        move
-        for item in kept
-        for move in ctx.memory.archive.transitions(item.version_id)
-        if move.by == BY_ITSELF and move.at >= item.at and item.grade.verified
-    ]
-
-
-def _not_counted(ctx: CommandContext, kept: list[Evidence]) -> list[Evidence]:
-    """Return verified results that do not count because another result of the same task does."""
-    counting = {vote.id for item in kept for vote in votes(ctx.memory.archive.evidence(item.version_id))}
-    return [item for item in kept if item.grade.verified and item.id not in counting and _is_whole_use(item)]
 
 
 def _is_whole_use(item: Evidence) -> bool:
@@ -192,7 +169,7 @@ def _is_whole_use(item: Evidence) -> bool:
 def _lines(
     ctx: CommandContext, kept: list[Evidence], moves: list[Transition], not_counted: list[Evidence]
 ) -> Iterator[str]:
-    names = {item.version_id: _name(ctx, item.version_id) for item in kept}
+    names = {item.version_id: safe(ctx.memory.version(item.version_id).version.name) for item in kept}
     for item in kept:
         known = ctx.memory.archive.reliability(item.version_id)
         interval = f"{known.low:.0%} to {known.high:.0%}" if known.known else "unknown"
@@ -218,7 +195,3 @@ def _lines(
     for move in moves:
         status = _NEW_STATUS.get(move.after, move.after)
         yield f"[bold]now {status}:[/bold] {names[move.version_id]} ({safe(stored_reason(move.reason))})"
-
-
-def _name(ctx: CommandContext, version_id: str) -> str:
-    return str(safe(ctx.memory.version(version_id).version.name))

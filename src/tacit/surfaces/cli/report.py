@@ -57,9 +57,9 @@ class Columns(Generic[Row]):
         """Return one row as a JSON object."""
         return {column.key: column.value(row) for column in self._columns if column.key}
 
-    def table(self, rows: Iterable[Row], *, headings: bool = True) -> RichTable:
+    def table(self, rows: Iterable[Row]) -> RichTable:
         """Return the rows as a table."""
-        table = RichTable(box=None, padding=(0, 2, 0, 0), show_header=headings)
+        table = RichTable(box=None, padding=(0, 2, 0, 0))
         shown = [column for column in self._columns if column.heading]
         for column in shown:
             table.add_column(column.heading, overflow="fold")

@@ -166,8 +166,7 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         if ctx.can_ask and waiting:
             review_all(ctx, waiting, by=ctx.person(by))
             return
-        document = {"waiting": [_page(ctx, stored) for stored in waiting]}
-        ctx.report(document, lambda: _waiting_lines(ctx, waiting))
+        ctx.report({"waiting": [_page(ctx, each) for each in waiting]}, lambda: _waiting_lines(ctx, waiting))
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
     if ctx.can_ask and stored.status in _WAITING:
@@ -286,7 +285,14 @@ class _Result(StrEnum):
 def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> None:
     """Show and ask about one version after the other, until the end or until the person quits."""
     results: Counter[_Result] = Counter()
-    for count, stored in enumerate(_ordered(ctx, waiting, by), start=1):
+    try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
+        ordered: Sequence[StoredVersion] = [each for part in ctx.memory.reviews.ranked(waiting) for each in part]
+        for extension in ctx.memory.context.extensions:
+            ordered = extension.order_reviews(ordered, by)
+    except StoreOutage as error:
+        line = f"no forecast: earlier decisions cannot be read: {error.message}"
+        ctx.console.print(f"[yellow]{safe(line)}[/yellow]", soft_wrap=True)
+    for count, stored in enumerate(ordered, start=1):
         ctx.console.rule(f"{count} of {len(waiting)}")
         show_candidate(ctx, stored)
         done = _review_one(ctx, stored, by=by, suggested=_show_expectation(ctx, stored, by))
@@ -301,18 +307,6 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
         ctx.console.print(
             "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
         )
-
-
-def _ordered(ctx: CommandContext, waiting: Sequence[StoredVersion], by: str) -> Sequence[StoredVersion]:
-    """Return what waits, best supported first, in the order of the extensions as far as earlier decisions can be read."""
-    waiting = [stored for part in ctx.memory.reviews.ranked(waiting) for stored in part]
-    try:
-        for extension in ctx.memory.context.extensions:
-            waiting = extension.order_reviews(waiting, by)
-    except StoreOutage as error:
-        line = f"no forecast: earlier decisions cannot be read: {error.message}"
-        ctx.console.print(f"[yellow]{safe(line)}[/yellow]", soft_wrap=True)
-    return waiting
 
 
 def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> str:

@@ -226,7 +226,17 @@ def edit(ctx: CommandContext, *, reference: str, by: str) -> None:
         ctx.report({"changed": False}, "Unchanged.")
         return
     document = {"changed": True, "version_id": edited.version.id, "status": edited.status}
-    ctx.report(document, _next_step(ctx, edited))
+    short = edited.version.id[:10]
+    same = f"{short} has the same text and"  # it may have existed before
+    if edited.status in RECALLABLE:
+        line = f"{same} is in use ({edited.status}): [bold]tacit undo {short} --to {short}[/bold]"
+    elif edited.status in (Status.RETIRED, Status.STALE):
+        line = f"{same} is {edited.status}: [bold]tacit review {short} --restore[/bold]"
+    elif len(ctx.memory.archive.transitions(edited.version.id)) > 1:
+        line = f"{same} waits for review again. Run [bold]tacit review {short}[/bold]."
+    else:
+        line = f"New version {short} waits for review. Run [bold]tacit review {short}[/bold]."
+    ctx.report(document, line)
 
 
 def edit_version(ctx: CommandContext, stored: StoredVersion, *, by: str) -> StoredVersion | None:
@@ -250,20 +260,6 @@ def edit_version(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Stor
     if ctx.memory.version(verdict.version_id).status is Status.REJECTED:  # writing it again means to want it after all
         ctx.memory.review(verdict.version_id, Review.REOPEN, by=by, reason="written again by a person")
     return ctx.memory.version(verdict.version_id)
-
-
-def _next_step(ctx: CommandContext, edited: StoredVersion) -> str:
-    """Return the status of an edit and what to do next; the same text may have existed before."""
-    short = edited.version.id[:10]
-    if edited.status in RECALLABLE:
-        return (
-            f"{short} has the same text and is in use ({edited.status}): [bold]tacit undo {short} --to {short}[/bold]"
-        )
-    if edited.status in (Status.RETIRED, Status.STALE):
-        return f"{short} has the same text and is {edited.status}: [bold]tacit review {short} --restore[/bold]"
-    if len(ctx.memory.archive.transitions(edited.version.id)) > 1:
-        return f"{short} has the same text and waits for review again. Run [bold]tacit review {short}[/bold]."
-    return f"New version {short} waits for review. Run [bold]tacit review {short}[/bold]."
 
 
 @skills.command(short_help="Write skills as Agent Skills folders")
@@ -290,7 +286,17 @@ def export(
     chosen = list(own) if everything else [ctx.version(each) for each in references]
     if any(stored.status not in RECALLABLE for stored in chosen):
         ctx.caller.require_person("export unapproved")
-    written = [str(_write(stored, folder, force=force, writable=writable)) for stored in chosen]
+    written = []
+    for stored in chosen:
+        target = folder / stored.version.name
+        if render.find_skill_md(target) and not force:
+            found = render.load(target)
+            same = found.stamp.get("skill-id") == stored.skill.id
+            if not same or not render.is_copy(found.content, stored.version.content):
+                message = f"{target} already contains a skill with another text"
+                raise Refusal(message, code="folder_taken", hint="import it first, or pass --force")
+        stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
+        written.append(str(render.save(stored.version.content, folder, stamp=stamp, writable=writable)))
     ctx.report({"written": written}, *(f"wrote {safe(path)}" for path in written))
 
 
@@ -319,19 +325,6 @@ def sync(ctx: CommandContext, *, by: str) -> None:
             yield "Everything is up to date."
 
     ctx.report(document, lines)
-
-
-def _write(stored: StoredVersion, folder: Path, *, force: bool, writable: bool) -> Path:
-    """Write one skill; a folder with another text is left alone unless forced."""
-    target = folder / stored.version.name
-    if render.find_skill_md(target) and not force:
-        found = render.load(target)
-        same = found.stamp.get("skill-id") == stored.skill.id
-        if not same or not render.is_copy(found.content, stored.version.content):
-            message = f"{target} already contains a skill with another text"
-            raise Refusal(message, code="folder_taken", hint="import it first, or pass --force")
-    stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
-    return render.save(stored.version.content, folder, stamp=stamp, writable=writable)
 
 
 _SHOWN_ID = 14

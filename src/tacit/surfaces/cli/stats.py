@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -216,7 +217,9 @@ def _report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | No
     chosen = [ctx.memory.version(skill)] if skill else ctx.memory.skills()
     found = [ctx.memory.archive.lift(stored, model=model) for stored in chosen]
     if not skill:
-        found = sorted((each for each in found if each.was_drawn), key=_order)
+        drawn = sorted((each for each in found if each.was_drawn), key=lambda each: each.stored.version.name)
+        # Known lifts come first, the largest first.
+        found = sorted(drawn, key=lambda each: -each.lift.success.value if each.lift.success else math.inf)
     hold_out = ctx.settings[0].policy.hold_out
     document: dict[str, Any] = {
         "hold_out": hold_out,
@@ -241,12 +244,6 @@ def _report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | No
         yield f"Drawn into {safe(str(plot))}." if plot is not None else None
 
     ctx.report(document, parts)
-
-
-def _order(measured: MeasuredLift) -> tuple[bool, float, str]:
-    """Sort known lifts first, the largest first."""
-    known = measured.lift.success
-    return known is None, -known.value if known else 0.0, measured.stored.version.name
 
 
 def _rows_of_one(measured: MeasuredLift) -> list[_LiftRow]:

@@ -242,7 +242,13 @@ def report_refinements(ctx: CommandContext, name: str | None, *, propose: bool) 
     document = {"skills": [_findings_document(each, verdicts.get(each.stored.version.id)) for each in found]}
 
     def parts() -> Iterator[ReportPart]:
-        yield from _one_skill_parts(found[0]) if name else _all_skills_parts(found)
+        if name:
+            yield from _one_skill_parts(found[0])
+        elif found:
+            yield _SUMMARY.table(found)
+            yield "\n[bold]tacit tend NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
+        else:
+            yield "No run had problems with a skill in use."
         for verdict in verdicts.values():
             yield from verdict_lines(verdict)
         if propose and not verdicts:
@@ -346,14 +352,6 @@ _SUMMARY: Columns[SkillFindings] = Columns(
     Column("", _worst_step, "most at"),
     Column("", _outlook, "next"),
 )
-
-
-def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[ReportPart]:
-    if not found:
-        yield "No run had problems with a skill in use."
-        return
-    yield _SUMMARY.table(found)
-    yield "\n[bold]tacit tend NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
 
 
 def _one_skill_parts(found: SkillFindings) -> Iterator[ReportPart]:

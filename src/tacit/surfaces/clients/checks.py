@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
@@ -128,24 +128,25 @@ def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience
         yield ClientCheck("codex: trust", "fault", message, "start `codex` here and trust the folder")
     trust: dict[str, list[str]] = {}
     for hook in hooks:
-        trust.setdefault(_trust(settings, hook), []).append(hook.event)
+        ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
+        keys = [trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
+        found = (value_at(settings, ("hooks", "state", key)) for key in keys)
+        state = next(filter(None, found), None)
+        state = state if isinstance(state, Mapping) else {}
+        known = state.get("trusted_hash")
+        opinion = _TRUSTED
+        if state.get("enabled") is False:
+            opinion = "switched off in Codex"
+        elif known != trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
+            reason = "changed since you trusted them" if known else "not trusted yet"
+            opinion = f"{reason}, so that Codex skips them silently"
+        trust.setdefault(opinion, []).append(hook.event)
     for message, events in trust.items():
-        state: State = "ok" if message == _TRUSTED else "fault"
-        remedy = "" if state == "ok" else _TRUST
-        yield ClientCheck("codex: trust of hooks", state, f"{', '.join(events)}: {message}", remedy)
-
-
-def _trust(settings: Mapping[str, Any], hook: ConfiguredHook) -> str:
-    """What Codex thinks of a hook."""
-    ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
-    keys = [trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
-    state = next(filter(None, (value_at(settings, ("hooks", "state", key)) for key in keys)), None)
-    known = state.get("trusted_hash") if isinstance(state, Mapping) else None
-    if isinstance(state, Mapping) and state.get("enabled") is False:
-        return "switched off in Codex"
-    if known == trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
-        return _TRUSTED
-    return f"{'changed since you trusted them' if known else 'not trusted yet'}, so that Codex skips them silently"
+        text = f"{', '.join(events)}: {message}"
+        if message == _TRUSTED:
+            yield ClientCheck("codex: trust of hooks", "ok", text)
+        else:
+            yield ClientCheck("codex: trust of hooks", "fault", text, _TRUST)
 
 
 def last_fired(sessions: Path, client: str) -> dict[str, datetime]:

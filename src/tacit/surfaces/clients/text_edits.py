@@ -128,7 +128,9 @@ class TomlTable:
 
     def names(self, text: str) -> list[str]:
         """What is there of it."""
-        return ["table"] if self._found(text) is not None and self._is_ours(text) else []
+        found = self._found(text)
+        ours = "tacit" in str(found) and re.search(rf"^\s*{re.escape(self.header)}", text, re.M)
+        return ["table"] if found is not None and ours else []
 
     def put(self, draft: TextDraft) -> list[str]:
         """Add the table behind everything else."""
@@ -171,9 +173,6 @@ class TomlTable:
         for name in self.name:
             value = value.get(name) if isinstance(value, dict) else None
         return value
-
-    def _is_ours(self, text: str) -> bool:
-        return "tacit" in str(self._found(text)) and re.search(rf"^\s*{re.escape(self.header)}", text, re.M) is not None
 
 
 @dataclass(frozen=True, slots=True)

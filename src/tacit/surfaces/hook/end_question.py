@@ -39,12 +39,9 @@ def ask(
         if not journal.may_ask(MIN_CALLS):
             return
         journal.append({"at": round(clock(), 6), "moment": "ask"})
-        say(json.dumps({"decision": "block", "reason": _QUESTION.format(tacit=_program())}, ensure_ascii=False))
+        from shlex import join
+        from shutil import which
 
-
-def _program() -> str:
-    """Return what the agent types to run Tacit: its shell has the same search path."""
-    from shlex import join
-    from shutil import which
-
-    return "tacit" if which("tacit") else join([sys.executable, "-P", "-m", "tacit"])
+        # What the agent types to run Tacit: its shell has the same search path.
+        program = "tacit" if which("tacit") else join([sys.executable, "-P", "-m", "tacit"])
+        say(json.dumps({"decision": "block", "reason": _QUESTION.format(tacit=program)}, ensure_ascii=False))

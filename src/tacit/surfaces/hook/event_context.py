@@ -15,46 +15,29 @@ SETTINGS_FILE = "tacit.toml"
 
 RecallLimits = tuple[int, int, float]
 """Number of skills, token budget, and least relevance."""
-AUTO = "auto"
-"""The embedder without settings."""
 
 
 class EventContext:
     """The store for an event, and the settings for asking it."""
 
-    __slots__ = (
-        "ask_at_end",
-        "cwd",
-        "embedder",
-        "embedder_homes",
-        "hold_out",
-        "home",
-        "location",
-        "person",
-        "recall_limits",
-        "store_option",
-    )
-
-    def __init__(
-        self, location: StoreLocation, *, cwd: str, home: str, store_option: str, recall_limits: RecallLimits | None
-    ) -> None:
+    def __init__(self, location: StoreLocation, *, cwd: str, variables: HookEnvironment, store_option: str) -> None:
         self.location = location
         self.cwd = cwd
-        self.home = home
+        self.home = variables.home
         """Tacit's folder in the person's home, where the log is."""
         self.store_option = store_option
         """The value of the option `--store`, if any."""
-        self.recall_limits = recall_limits
+        self.recall_limits: RecallLimits | None = None
         """The limits from the settings; nothing where the defaults apply."""
-        self.embedder = AUTO
+        self.embedder = "auto"
         """The setting `recall.embedder`."""
-        self.embedder_homes = [home]
+        self.embedder_homes = list(dict.fromkeys((variables.home, variables.account_home)))
         """Folders that may hold the person's embedders."""
         self.ask_at_end = False
         """The setting `learn.ask_at_end`."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
-        self.person = ""
+        self.person = variables.account
         """The account of this process."""
 
     @property
@@ -77,36 +60,24 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
     location = locate(here, home=variables.home, owners=variables.owners, store=store, variable=variables.store)
     if location.database == MEMORY or paused_until(location.folder_path) is not None:
         return None
-    limits: RecallLimits | None = None
-    embedder, hold_out, ask_at_end = AUTO, 0.0, False
-    if _has_settings(here, location.project_path, variables):
-        limits, embedder, hold_out, ask_at_end, exclude = _settings(here, location.project_path)
-        from fnmatch import fnmatch
-
-        if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
-            return None
-    context = EventContext(location, cwd=cwd, home=variables.home, store_option=store, recall_limits=limits)
-    context.embedder, context.hold_out, context.person = embedder, hold_out, variables.account
-    context.ask_at_end = ask_at_end
-    context.embedder_homes = list(dict.fromkeys((variables.home, variables.account_home)))
-    return context
-
-
-def _has_settings(here: str, project: str, variables: HookEnvironment) -> bool:
-    """Whether there are settings; if not, the defaults apply and nothing more is loaded."""
+    context = EventContext(location, cwd=cwd, variables=variables, store_option=store)
     homes = {variables.home, variables.account_home}
-    return bool(variables.config_file) or any(
-        os.path.isfile(os.path.join(folder, SETTINGS_FILE)) for folder in (here, project, *homes)
-    )
-
-
-def _settings(here: str, project: str) -> tuple[RecallLimits, str, float, bool, tuple[str, ...]]:
+    folders = (here, location.project_path, *homes)
+    if not variables.config_file and not any(os.path.isfile(os.path.join(each, SETTINGS_FILE)) for each in folders):
+        return context  # the defaults apply, and nothing more is loaded
+    from fnmatch import fnmatch
     from pathlib import Path
 
     from tacit.config.environment import UserEnvironment
     from tacit.config.settings import load_config
 
     around = UserEnvironment.read()
-    config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
-    asked, limits = config.recall, (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance)
-    return limits, asked.embedder, config.policy.hold_out, config.learn.ask_at_end, config.store.exclude
+    projects = (Path(here), Path(location.project_path))
+    config, _ = load_config(projects, file=around.config_file, home=around.person_home)
+    if any(fnmatch(folder, pattern) for pattern in config.store.exclude for folder in (cwd, here)):
+        return None
+    recall = config.recall
+    context.recall_limits = (recall.k, recall.budget_tokens, recall.min_relevance)
+    context.embedder, context.hold_out = recall.embedder, config.policy.hold_out
+    context.ask_at_end = config.learn.ask_at_end
+    return context

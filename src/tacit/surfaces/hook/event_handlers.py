@@ -156,19 +156,15 @@ class EventResponse:
         }  # fmt: skip
 
     def _open_index(self) -> HookIndex | None:
+        """Open the store; search by meaning too, if there is a prompt and the embedder in use loads fast enough."""
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.store.hook_index import HookIndex
 
         hook_index = HookIndex.open(self.context.location.database)
-        if hook_index is not None and self.event.prompt.strip():
-            self._set_query_vector(hook_index)
-        return hook_index
-
-    def _set_query_vector(self, hook_index: HookIndex) -> None:
-        """Search by meaning too, if the embedder in use loads fast enough. A fault is logged, and words alone are used."""
-        spaces = hook_index.spaces()
-        if not spaces or self.context.embedder == "none":
-            return
+        if hook_index is None or not self.event.prompt.strip() or self.context.embedder == "none":
+            return hook_index
+        if not (spaces := hook_index.spaces()):
+            return hook_index
         from tacit.domain.errors import TacitError
         from tacit.providers.embedding.static import open_light
 
@@ -179,6 +175,7 @@ class EventResponse:
                 hook_index.set_query_vector(vector, space=embedder.identity)
         except (TacitError, OSError) as error:
             log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
+        return hook_index
 
     def give(self, recalled: RecallDecision, *, apply_holdout: bool = False) -> dict[str, str]:
         """Add what recall gave to the answer, except skills held back as controls; journal everything.
@@ -274,6 +271,8 @@ def respond(
     with Journal(context.location.folder_path, event.client, event.session) as journal:
         response.past = journal.past(event.agent)
         _HANDLERS[event.moment](response)
+        for damage in response.hook_index.damaged[:5] if response.hook_index else ():
+            log.note(context.home, f"{event.moment}: {damage}")
         before_write()
         journal.append(response.line)
         text = response.answer.json()
@@ -298,8 +297,12 @@ def _at_start(response: EventResponse) -> None:
     hook_index = response.hook_index
     if hook_index is None:
         return
+    from tacit.domain.reach import is_anothers
+
     scope = response.context.scope
-    rules = [each for each in hook_index.norms(scope=scope, limit=MAX_RULES_READ) if _may_see(response, each)]
+    person = response.context.person
+    rules = hook_index.norms(scope=scope, limit=MAX_RULES_READ)
+    rules = [each for each in rules if not is_anothers(each.person, person)]
     cards = [
         each
         for each in hook_index.facts(scope=scope)
@@ -314,13 +317,6 @@ def _at_start(response: EventResponse) -> None:
         else:
             response.note_no_space(card.version_id)
     _name_rules(response, unshown)
-    _report_damage(response, hook_index)
-
-
-def _may_see(response: EventResponse, rule: SkillRow) -> bool:
-    from tacit.domain.reach import is_anothers
-
-    return not is_anothers(rule.person, response.context.person)
 
 
 def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:
@@ -357,9 +353,8 @@ def _at_prompt(response: EventResponse) -> None:
         response.line["after"] = list(response.past.shown)[-5:]
         return
     found = recall_for_prompt(response)
-    if found is not None and response.hook_index is not None:
+    if found is not None:
         response.give(found, apply_holdout=response.context.hold_out > 0)
-        _report_damage(response, response.hook_index)
 
 
 def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
@@ -415,28 +410,17 @@ def _recall_for_error(response: EventResponse, call: HookCall) -> None:
     lines = dict.fromkeys((response.signature, *map(masked_line, telling_lines(call.output))))
     if call.failed is None:  # the client does not report a failure, so a short line proves nothing
         lines = {line: None for line in lines if len(line.split()) >= _MIN_SIGNATURE_WORDS}
-    found = for_error(
-        hook_index,
-        [line for line in lines if line],
-        program=_program(call),
-        scope=response.context.scope,
-        now=response.now,
-        limits=limits,
-        skip=response.past.shown,
+    program, command = call.tool, call.argument("command") or call.argument("cmd")
+    if command:  # the program of the last command of a shell call
+        from tacit.text.command_forms import command_forms
+
+        forms = command_forms(command)
+        program = forms[-1].program if forms else ""
+    errors = [line for line in lines if line]
+    scope, past = response.context.scope, response.past
+    response.give(
+        for_error(hook_index, errors, program=program, scope=scope, now=response.now, limits=limits, skip=past.shown)
     )
-    response.give(found)
-    _report_damage(response, hook_index)
-
-
-def _program(call: HookCall) -> str:
-    """Return the program of the last command of a shell call."""
-    command = call.argument("command") or call.argument("cmd")
-    if not command:
-        return call.tool
-    from tacit.text.command_forms import command_forms
-
-    forms = command_forms(command)
-    return forms[-1].program if forms else ""
 
 
 def _before_call(response: EventResponse) -> None:
@@ -459,7 +443,6 @@ def _before_call(response: EventResponse) -> None:
         allowed = row.kind in response.allowed_kinds and not _is_followed(row, form, forms)
         if allowed and response.answer.add_lines(row.text):
             response.note_shown([row])
-    _report_damage(response, hook_index)
 
 
 def _is_followed(row: SkillRow, warned: CommandForm, line: Sequence[CommandForm]) -> bool:
@@ -501,18 +484,13 @@ def _warn_of_loops(response: EventResponse, call: HookCall) -> None:
 
 
 def _at_batch(response: EventResponse) -> None:
-    """Read what only a batch reports: denied permissions, and edits that found nothing to change."""
+    """Read what only a batch or a denial reports: denied permissions, and edits that found nothing to change."""
     for call in response.event.calls:
-        if _is_denied(call):
+        if response.event.moment == DENIED or _is_denied(call):
             _note_denial(response, call)
         elif call.output.startswith(_REFUSED_EDIT):
             what = digest(call.tool, repr(sorted(call.arguments.items())), call.output)
             response.listed("deeds").append({"did": FAILED, "what": what})
-
-
-def _at_denial(response: EventResponse) -> None:
-    for call in response.event.calls:
-        _note_denial(response, call)
 
 
 def _is_denied(call: HookCall) -> bool:
@@ -530,16 +508,11 @@ def _tool_word(call: HookCall) -> str:
     return re.sub(r"[^\w.:-]+", "_", call.tool)[:80]
 
 
-def _report_damage(response: EventResponse, hook_index: HookIndex) -> None:
-    for damage in hook_index.damaged[:5]:
-        log.note(response.context.home, f"{response.event.moment}: {damage}")
-
-
 _HANDLERS = {
     START: _at_start,
     PROMPT: _at_prompt,
     BEFORE: _before_call,
     CALL: _at_call,
     BATCH: _at_batch,
-    DENIED: _at_denial,
+    DENIED: _at_batch,
 }

@@ -52,36 +52,26 @@ class HookCall:
 class Event:
     """What happened, where, and in whose context."""
 
-    __slots__ = (
-        "agent",
-        "calls",
-        "client",
-        "cwd",
-        "is_held_back",
-        "model",
-        "moment",
-        "name",
-        "prompt",
-        "session",
-        "source",
-        "transcript",
-    )
-
     def __init__(self, fields: dict[str, object], client: str = "") -> None:
         self.name = _text(fields.get("hook_event_name"))
         self.moment = _MOMENTS.get(self.name, "")
-        self.client = client or _client(fields)
+        self.transcript = _text(fields.get("transcript_path"))
+        log_name = self.transcript.replace("\\", "/").rpartition("/")[2]
+        is_codex = "turn_id" in fields or log_name.startswith("rollout-")
+        self.client = client or ("codex" if is_codex else "claude-code")
         self.session = _text(fields.get("session_id"))
         agent = _text(fields.get("agent_id"))
         self.agent = word(agent) if agent else ""
         self.cwd = _text(fields.get("cwd"))
-        self.transcript = _text(fields.get("transcript_path"))
         self.model = _text(fields.get("model"))
         self.source = _text(fields.get("source"))
         self.prompt = _text(fields.get("prompt"))
         self.is_held_back = fields.get("stop_hook_active") is True
         """Whether the agent only goes on because a hook kept it from stopping."""
-        self.calls = _calls(self.name, fields)
+        single = [fields] if isinstance(fields.get("tool_name"), str) else []
+        listed = fields.get("tool_calls") if self.name == "PostToolBatch" else single
+        given = listed if isinstance(listed, list) else []
+        self.calls = [_call(each, self.name) for each in given if isinstance(each, dict)]
 
 
 class InvalidEvent(ValueError):
@@ -108,19 +98,6 @@ def parse(data: bytes, client: str = "") -> Event:
     return event
 
 
-def _client(fields: dict[str, object]) -> str:
-    transcript = _text(fields.get("transcript_path")).replace("\\", "/")
-    is_codex = "turn_id" in fields or transcript.rpartition("/")[2].startswith("rollout-")
-    return "codex" if is_codex else "claude-code"
-
-
-def _calls(name: str, fields: dict[str, object]) -> list[HookCall]:
-    if name == "PostToolBatch":
-        listed = fields.get("tool_calls")
-        return [_call(item, name) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return [_call(fields, name)] if isinstance(fields.get("tool_name"), str) else []
-
-
 def _call(fields: dict[str, object], name: str) -> HookCall:
     given = fields.get("tool_input")
     tool = _text(fields.get("tool_name"))
@@ -130,20 +107,16 @@ def _call(fields: dict[str, object], name: str) -> HookCall:
         return HookCall(tool, arguments, _text(fields.get("error")), failed=not stopped)
     response = fields.get("tool_response")
     output = _output(response)
-    call = HookCall(tool, arguments, output, failed=_failed(name, response, output))
+    failed: bool | None = False
+    if isinstance(response, dict) and response.get("isError") is True:
+        failed = True
+    elif wrapped := re.match(_WRAPPED, output):
+        failed = int(wrapped[1]) != 0
+    elif name != "PostToolUse" or isinstance(response, str):
+        failed = None  # Codex gives only the text of a shell's output; a batch reports no failures
+    call = HookCall(tool, arguments, output, failed=failed)
     call.overwritten = _text(response.get("originalFile")) if isinstance(response, dict) else ""
     return call
-
-
-def _failed(name: str, response: object, output: str) -> bool | None:
-    if isinstance(response, dict) and response.get("isError") is True:
-        return True
-    wrapped = re.match(_WRAPPED, output)
-    if wrapped:
-        return int(wrapped[1]) != 0
-    if name != "PostToolUse" or isinstance(response, str):
-        return None  # Codex gives only the text of a shell's output; a batch reports no failures
-    return False
 
 
 def _output(response: object) -> str:

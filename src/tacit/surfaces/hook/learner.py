@@ -66,7 +66,11 @@ def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment,
         done = [request for request in taken if _is_captured(memory, request, home=home)]
         with _model(memory.context.config, location.project, environment, home=home) as model:
             memory.learn(on_journal_fault=partial(log.fault, home, during="fold"), model=model)
-        _embed(memory, home=home)
+        try:
+            # Skills without vectors, as after a change of the embedder; until then they are found by keywords.
+            memory.library.index()
+        except TacitError as error:
+            log.fault(home, error, during="index")
     for request in done:
         request.finish()
     now = time.time()
@@ -92,14 +96,6 @@ def _model(config: Config, project: Path, environment: UserEnvironment, *, home:
         return
     with opened as model:
         yield model
-
-
-def _embed(memory: Tacit, *, home: str) -> None:
-    """Embed the skills without vectors, as after a change of the embedder; until then they are found by keywords."""
-    try:
-        memory.library.index()
-    except TacitError as error:
-        log.fault(home, error, during="index")
 
 
 def _is_captured(memory: Tacit, request: Request, *, home: str) -> bool:

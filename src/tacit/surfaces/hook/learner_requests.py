@@ -81,19 +81,15 @@ def start_learner(context: EventContext) -> None:
     try:
         os.setsid()
         if os.fork() == 0:
-            _exec_detached(command)
+            # Close the files of the agent's client, lower the priority, and become the learner.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nowhere, stream)
+            os.closerange(3, 256)
+            os.nice(NICENESS)
+            os.execv(command[0], command)
     finally:
         os._exit(0)
-
-
-def _exec_detached(command: list[str]) -> None:
-    """Close the files of the agent's client, lower the priority, and replace this process by the learner."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    os.closerange(3, 256)
-    os.nice(NICENESS)
-    os.execv(command[0], command)
 
 
 class Request:

@@ -50,7 +50,14 @@ def actions_of(call: HookCall, *, signature: str, cwd: str) -> list[CallAction]:
     if call.failed:
         return []
     if call.tool in _READERS:
-        return _reading(call, cwd)
+        path = call.argument("file_path") or call.argument("path")
+        try:
+            state = os.stat(os.path.join(cwd, path)) if path else None
+        except (OSError, ValueError):
+            state = None  # a file that cannot be looked at is not followed
+        part = repr([call.arguments.get(name) for name in ("offset", "limit", "pages", "view_range")])
+        what = digest(path, part, f"{state.st_mtime_ns} {state.st_size}") if state else ""
+        return [{"did": READ, "what": what}] if what else []
     if call.tool in _SHELLS and re.fullmatch(_SHOWS_FILE, call.argument("command")):
         return [{"did": READ, "what": digest(call.argument("command"), call.output)}]
     return [
@@ -100,19 +107,6 @@ def target_of(call: HookCall, *, cwd: str) -> str:
     return f"`{command[:80]}{'…' if len(command) > 80 else ''}`"
 
 
-def _reading(call: HookCall, cwd: str) -> list[CallAction]:
-    """Which part of which state of a file was read; a file that cannot be looked at is not followed."""
-    path = call.argument("file_path") or call.argument("path")
-    try:
-        state = os.stat(os.path.join(cwd, path)) if path else None
-    except (OSError, ValueError):
-        state = None
-    if state is None:
-        return []
-    part = repr([call.arguments.get(name) for name in ("offset", "limit", "pages", "view_range")])
-    return [{"did": READ, "what": digest(path, part, f"{state.st_mtime_ns} {state.st_size}")}]
-
-
 def _edits(call: HookCall) -> list[tuple[str, str, str]]:
     """Each change of a file: its path, the text before and the text after, as far as the call shows them."""
     path = call.argument("file_path")
@@ -124,15 +118,7 @@ def _edits(call: HookCall) -> list[tuple[str, str, str]]:
     if path and isinstance(listed, list):
         pairs = [(edit.get("old_string"), edit.get("new_string")) for edit in listed if isinstance(edit, dict)]
         return [(path, old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str)]
-    return _patched(_patch(call))
-
-
-def _patch(call: HookCall) -> str:
-    return call.argument("command") if call.tool == "apply_patch" else ""
-
-
-def _patched(patch: str) -> list[tuple[str, str, str]]:
-    """The files of a Codex patch, each with the lines it takes out and the lines it puts in."""
+    patch = _patch(call)  # of Codex: each file with the lines that are taken out and those that are put in
     found: list[tuple[str, str, str]] = []
     places = list(re.finditer(_PATCHED, patch)) if patch else []
     ends = [place.start() for place in places[1:]] + [len(patch)]
@@ -142,3 +128,7 @@ def _patched(patch: str) -> list[tuple[str, str, str]]:
         after = "\n".join(line[1:] for line in lines if line.startswith("+"))
         found.append((place[1].strip(), before, after))
     return found
+
+
+def _patch(call: HookCall) -> str:
+    return call.argument("command") if call.tool == "apply_patch" else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment
@@ -41,15 +42,16 @@ def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENT
     query = Query(text=prompt, scope=Scope.parse(context.scope))
     texts = response.give(decision)
     rows = {row.version_id: row for row in decision.given}
-    items = tuple(
-        item for version_id, text in texts.items() if text and (item := _item(memory, rows[version_id], text))
-    )
+    items: list[Item] = []
+    for version_id, shown in texts.items():
+        with suppress(NotFound):  # removed at this moment
+            items += [_item(memory, rows[version_id], shown)] if shown else []
     text = render_selection([item.text for item in items])
     weighed = [*decision.given, *(left.row for left in decision.rejected if left.code in _WEIGHED)]
     code = decision.code or (None if texts else ReasonCode.OVER_BUDGET)
     return Selection(
         query=query,
-        items=items,
+        items=tuple(items),
         left_out=tuple(
             _left_out(left, context.person) for left in (*_not_added(response, decision, texts), *decision.rejected)
         ),
@@ -61,11 +63,8 @@ def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENT
     )
 
 
-def _item(memory: Tacit, row: Row, text: str) -> Item | None:
-    try:
-        stored = memory.version(row.version_id)
-    except NotFound:
-        return None  # removed at this moment
+def _item(memory: Tacit, row: Row, text: str) -> Item:
+    stored = memory.version(row.version_id)
     return Item(
         version=stored.version,
         status=stored.status,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from string import ascii_letters, digits
 from typing import Any
 
-from tacit.text.redaction.contexts import COMMAND_WORDS, FINDERS, TAIL, TWO_WORDS, TWO_WORDS_REACH, url_secrets
+from tacit.text.redaction.contexts import COMMAND_WORDS, FINDERS, TAIL, TWO_WORDS, TWO_WORDS_REACH
 from tacit.text.redaction.patterns import SHAPES, SecretName, SecretSpan, convincing, secret_name, shaped_secrets
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
@@ -152,10 +153,18 @@ def redact(text: str) -> Redacted:
     found: list[str] = []
     # A placeholder can reveal a neighbour, so repeat until nothing changes; a second call then changes nothing.
     for _ in range(_ROUNDS_MAX):
-        spans = _free_of_placeholders(text, _disjoint(_secrets(text)))
+        # The capital dotted I is the only character whose lower case is longer, which would shift every position.
+        lowered = text.replace("\u0130", "I").lower()
+        found_here = chain(shaped_secrets(text), *(find(text, lowered) for find in FINDERS))
+        spans = _free_of_placeholders(text, _disjoint(found_here))
         if not spans:
             break
-        text = _replaced(text, spans)
+        parts: list[str] = []
+        rest = 0
+        for start, end, kind in spans:
+            parts += (text[rest:start], f"<redacted:{kind}>")
+            rest = end
+        text = "".join([*parts, text[rest:]])
         found.extend(span.kind for span in spans)
     return Redacted(text, tuple(found))
 
@@ -169,15 +178,6 @@ def redact_value(value: Any) -> RedactedValue:
         return RedactedValue(value)
     found: list[str] = []
     return RedactedValue(_walk(value, None, found=found), tuple(found))
-
-
-def _secrets(text: str) -> Iterator[SecretSpan]:
-    yield from shaped_secrets(text)
-    yield from url_secrets(text)
-    # The capital dotted I is the only character whose lower case is longer, which would shift every position.
-    lowered = text.replace("\u0130", "I").lower()
-    for find in FINDERS:
-        yield from find(text, lowered)
 
 
 def _disjoint(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
@@ -211,15 +211,6 @@ def _free_of_placeholders(text: str, spans: list[SecretSpan]) -> list[SecretSpan
     return [piece for piece in pieces if piece.start < piece.end]
 
 
-def _replaced(text: str, spans: list[SecretSpan]) -> str:
-    parts: list[str] = []
-    rest = 0
-    for start, end, kind in spans:
-        parts += (text[rest:start], f"<redacted:{kind}>")
-        rest = end
-    return "".join([*parts, text[rest:]])
-
-
 @dataclass(frozen=True, slots=True)
 class _Expectation:
     """What the position of a value suggests: the name of a secret, and how certain it is."""
@@ -233,7 +224,13 @@ def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
     if isinstance(value, str):
         return _string(value, promise, found=found)
     if isinstance(value, dict):
-        return _mapping(value, found=found)
+        # {"name": "DB_PASSWORD", "value": …} has the name next to the value, not in the key.
+        label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
+        result: dict[Any, Any] = {}
+        for key, item in value.items():
+            clean = _fresh(redact(key).text, result) if isinstance(key, str) else key
+            result[clean] = _walk(item, _promise(label if key in ("value", "Value") else key), found=found)
+        return result
     if isinstance(value, list | tuple):
         items = [_walk(item, _named_before(value, index) or promise, found=found) for index, item in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
@@ -245,7 +242,10 @@ def _string(text: str, promise: _Expectation | None, *, found: list[str]) -> str
     if promise is not None and not promise.firm and _FILE.fullmatch(text):
         promise = None  # ["auth", "tests/test_auth2.py"] are arguments of a command
     if not result.found and promise is not None and promise.secret.kind in _HEADERS:
-        result = _as_header(text, promise.name)
+        # `Basic …` is a login only after `Authorization:`.
+        line = redact(f"{promise.name}: {text}")
+        if line.text.startswith(f"{promise.name}: "):
+            result = Redacted(line.text[len(promise.name) + 2 :], line.found)
     if result.found:
         found.extend(result.found)
         return result.text
@@ -257,28 +257,11 @@ def _string(text: str, promise: _Expectation | None, *, found: list[str]) -> str
     return f"<redacted:{promise.secret.kind}>"
 
 
-def _as_header(text: str, name: str) -> Redacted:
-    """Judge a value after a header's name: `Basic …` is a login only after `Authorization:`."""
-    line = redact(f"{name}: {text}")
-    kept = line.text.startswith(f"{name}: ")
-    return Redacted(line.text[len(name) + 2 :], line.found) if kept else Redacted(text)
-
-
 def _promise(name: Any, *, firm: bool = True) -> _Expectation | None:
     if not isinstance(name, str) or len(name) > _NAME_MAX or "<redacted:" in name:
         return None
     secret = secret_name(name)
     return None if secret is None else _Expectation(name, secret, firm)
-
-
-def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
-    # {"name": "DB_PASSWORD", "value": …} has the name next to the value, not in the key.
-    label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
-    result: dict[Any, Any] = {}
-    for key, item in value.items():
-        new_key = _fresh(redact(key).text, result) if isinstance(key, str) else key
-        result[new_key] = _walk(item, _promise(label if key in ("value", "Value") else key), found=found)
-    return result
 
 
 def _fresh(key: str, taken: dict[Any, Any]) -> str:

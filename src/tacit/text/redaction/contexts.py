@@ -6,11 +6,18 @@ Text → spans of secrets. A name or command around a value suggests a secret, a
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
-from tacit.text.redaction.patterns import SecretName, SecretSpan, convincing, machine_made, password_shaped, secret_name
+from tacit.text.redaction.patterns import (
+    SecretName,
+    SecretSpan,
+    convincing,
+    machine_made,
+    password_shaped,
+    secret_name,
+)
 
 KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -121,11 +128,20 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     mark = (operator or "").strip()
     if value.group("below") is not None or _OVER_LINES.fullmatch(operator or ""):
         fits = mark[-1:] in (":", "=") and password_shaped(body) and text[end : end + 1] in ("", "\n", "\r")
-    elif operator is None:
-        fits = flag or _linked(text, match) or password_shaped(body)
-    else:
-        fits = mark not in _LOOSE or _loose_fits(text, value, mark=mark)
-    firm = quoted or _is_environment(text[start : match.end()]) or (flag and "=" in mark)
+    elif operator is None:  # only a blank between them, as in `password is …` and in .netrc
+        before = text[max(0, match.start() - 300) : match.start()]
+        linked = _LINK_WORD.search(match.group()) or _LOGIN_BEFORE.search(before)
+        fits = flag or bool(linked) or password_shaped(body)
+    elif mark == ">":  # <password>x</password>
+        fits = text.startswith("</", value.end())
+    elif mark == "|":  # | password | x |
+        fits = text[value.end() : value.end() + 16].lstrip().startswith("|")
+    else:  # ("password", "x")
+        fits = quoted or mark not in _LOOSE
+    # `NAME=` in capitals without blanks: a shell or .env assignment, where every word is a value.
+    stem, separator, _ = text[start : match.end()].partition("=")
+    is_environment = bool(separator) and stem.isupper() and stem == stem.strip()
+    firm = quoted or is_environment or (flag and "=" in mark)
     if not fits or not convincing(body[:_JUDGED], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
         return None
     if not quoted and end - begin >= _BARE_LONG:
@@ -147,12 +163,6 @@ def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
     return begin, end
 
 
-def _is_environment(assignment: str) -> bool:
-    """`NAME=` in capitals without blanks: a shell or .env assignment, where every word is a value."""
-    stem, separator, _ = assignment.partition("=")
-    return bool(separator) and stem.isupper() and stem == stem.strip()
-
-
 _LINK_WORD = re.compile(
     r"[ \t](?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]+$", re.IGNORECASE
 )
@@ -162,31 +172,15 @@ _LOGIN_BEFORE = re.compile(
 _LOOSE = frozenset({",", "(", "|", ">"})
 
 
-def _linked(text: str, match: re.Match[str]) -> bool:
-    """Whether a name and a value with only a blank between them belong together: `password is …`, .netrc."""
-    if _LINK_WORD.search(match.group()):
-        return True
-    return bool(_LOGIN_BEFORE.search(text[max(0, match.start() - 300) : match.start()]))
-
-
-def _loose_fits(text: str, value: re.Match[str], *, mark: str) -> bool:
-    """Check that `("password", "x")`, `<password>x</password>` and `| password | x |` are closed."""
-    if mark == ">":
-        return text.startswith("</", value.end())
-    if mark == "|":
-        return text[value.end() : value.end() + 16].lstrip().startswith("|")
-    return value.group("quoted") is not None
-
-
 _URL_LOGIN = re.compile(
     r"://([^\s/:@?#\"'<>`\\]{0,256}):([^\s/\"'<>`\\]{1,512})@(?=[\w\[$%{.-])|://([^\s/:@?#\"'<>`\\]{20,512})@(?=[\w\[-])"
 )
 _LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port x xxx".split())
 
 
-def url_secrets(text: str) -> Iterator[SecretSpan]:
+def url_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield the password of `scheme://user:password@host`, or a long token in place of the user."""
-    if "@" not in text or "://" not in text:
+    if "@" not in lowered or "://" not in lowered:
         return
     for match in _URL_LOGIN.finditer(text):
         if match.group(3):
@@ -224,16 +218,12 @@ def header_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
         scheme = match.group(1) or match.group(2)
         if match.group(2) and len(body) < _BARE_BEARER:
             continue
-        if _is_login(body) if scheme == "basic" else machine_made(body):
+        is_secret = scheme != "basic" and machine_made(body)
+        if scheme == "basic":  # base64 of `user:password`
+            with suppress(ValueError):
+                is_secret = b":" in base64.b64decode(body + "=" * (-len(body) % 4), validate=True)
+        if is_secret:
             yield SecretSpan(value.start(), value.start() + len(body), "authorization")
-
-
-def _is_login(value: str) -> bool:
-    """Whether a value is base64 of `user:password`."""
-    try:
-        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (ValueError, binascii.Error):
-        return False
 
 
 _COOKIES = re.compile(
@@ -284,20 +274,14 @@ _STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield passwords in flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
-    for match in _command_matches(lowered):
-        if not _is_reference(text[slice(*match.span(1))]):
-            yield SecretSpan(*match.span(1), "password")
-
-
-def _command_matches(lowered: str) -> Iterator[re.Match[str]]:
-    if "curl" in lowered:
-        for match in _CURL_LOGIN.finditer(lowered):
-            if _CURL.search(lowered, max(0, match.start() - _CURL_REACH), match.start()):
-                yield match
-    for literal, pattern in (*_COMMANDS, *_STATEMENTS):
-        if literal in lowered:
-            yield from pattern.finditer(lowered)
+    for literal, pattern in (("curl", _CURL_LOGIN), *_COMMANDS, *_STATEMENTS):
+        for match in pattern.finditer(lowered) if literal in lowered else ():
+            begin = max(0, match.start() - _CURL_REACH)
+            if pattern is _CURL_LOGIN and not _CURL.search(lowered, begin, match.start()):
+                continue
+            if not _is_reference(text[slice(*match.span(1))]):
+                yield SecretSpan(*match.span(1), "password")
 
 
 Finder = Callable[[str, str], Iterator[SecretSpan]]
-FINDERS: tuple[Finder, ...] = (named_secrets, header_secrets, cookie_secrets, command_secrets)
+FINDERS: tuple[Finder, ...] = (url_secrets, named_secrets, header_secrets, cookie_secrets, command_secrets)

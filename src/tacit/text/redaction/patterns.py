@@ -125,6 +125,8 @@ _PROSE = frozenset(
     "docs token secret key set has have at as".split()
 )
 
+_SECRET_WORDS = ("pass", "pw", "secret", "token", "key", "_")
+
 
 def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     """Whether the value is a secret. `firm`: the context leaves little doubt, as for quotes or NAME=value in capitals."""
@@ -135,26 +137,14 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     plain = value.strip("\"'`,;.:!?)")
     if plain.lower() in _NOT_VALUES:
         return False
-    return _password_like(plain, firm=firm) if any_word else machine_made(plain)
-
-
-def _password_like(value: str, *, firm: bool) -> bool:
-    if len(value) < (4 if firm else 6):
-        return False
-    if value.isalpha():
-        return firm and len(value) >= 5
-    if value.isdigit():
-        return len(value) >= 6
-    if firm:
-        return True
-    return bool(_DIGIT.search(value) and _LETTER.search(value)) and not _names_a_secret(value)
-
-
-def _names_a_secret(value: str) -> bool:
-    lowered = value.lower()
-    return bool(_IDENTIFIER.match(value)) and any(
-        word in lowered for word in ("pass", "pw", "secret", "token", "key", "_")
-    )
+    if not any_word:
+        return machine_made(plain)
+    if plain.isalpha():
+        return firm and len(plain) >= 5
+    if plain.isdigit() or len(plain) < 6:
+        return len(plain) >= (6 if plain.isdigit() or not firm else 4)
+    is_name = _IDENTIFIER.match(plain) and any(word in plain.lower() for word in _SECRET_WORDS)
+    return firm or (bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name)
 
 
 def _is_passphrase(value: str) -> bool:
@@ -185,14 +175,11 @@ def machine_made(value: str) -> bool:
         return False
     if not _LETTER.search(value) or _SLUG.match(value):
         return False
-    if not _DIGIT.search(value):
-        return len(value) >= 16 and len(_LETTER.findall(value)) >= 12 and not _CAMEL.match(value) and _mixed(value)
-    return entropy(value) >= (2.3 if len(value) < 16 else 2.8)
-
-
-def _mixed(value: str) -> bool:
+    if _DIGIT.search(value):
+        return entropy(value) >= (2.3 if len(value) < 16 else 2.8)
     turns = sum(a.islower() and b.isupper() for a, b in pairwise(value))
-    return turns >= len(value) / 8 and entropy(value) >= 3.5
+    is_long = len(value) >= 16 and len(_LETTER.findall(value)) >= 12
+    return is_long and not _CAMEL.match(value) and turns >= len(value) / 8 and entropy(value) >= 3.5
 
 
 def entropy(value: str) -> float:
@@ -269,14 +256,13 @@ def _drawn(token: str) -> bool:
     return any(
         not run.islower()
         and not run.isupper()
-        and sum(map(_turns, pairwise(_WORD_PART.sub("", run)))) >= _TURNS_SHARE * len(run)
+        and sum(
+            one.isdigit() != other.isdigit() or one.isupper() != other.isupper()
+            for one, other in pairwise(_WORD_PART.sub("", run))
+        )
+        >= _TURNS_SHARE * len(run)
         for run in _RUN.findall(token)
     )
-
-
-def _turns(pair: tuple[str, str]) -> bool:
-    one, other = pair
-    return one.isdigit() != other.isdigit() or one.isupper() != other.isupper()
 
 
 def _is_jwt(token: str) -> bool:
@@ -375,16 +361,12 @@ def shaped_secrets(text: str) -> Iterator[SecretSpan]:
             if check is None or check(match.group(1)):
                 yield SecretSpan(*match.span(1), shape.kind)
                 if shape.kind == "aws-access-key":
-                    yield from _secret_after(text, match.end())
+                    # It is often followed by its secret with no name at all: a CSV row, a prompt's answers.
+                    for after in _AWS_SECRET.finditer(text, match.end(), match.end() + 200):
+                        if _has_digit_and_capital(after.group()):
+                            yield SecretSpan(*after.span(), "aws-secret-key")
     if "-----BEGIN " in text:
         yield from _key_blocks(text)
-
-
-def _secret_after(text: str, start: int) -> Iterator[SecretSpan]:
-    # An access key is often followed by its secret with no name at all: a CSV row, a prompt's answers.
-    for match in _AWS_SECRET.finditer(text, start, start + 200):
-        if _has_digit_and_capital(match.group()):
-            yield SecretSpan(*match.span(), "aws-secret-key")
 
 
 def _key_blocks(text: str) -> Iterator[SecretSpan]:
