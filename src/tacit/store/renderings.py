@@ -24,7 +24,8 @@ from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.text.words import terms
 
-RENDERINGS = "renderings"
+_OWN = ("text", "brief", "tokens", "rank", "reinforced", "unproven", "person")
+"""The columns that hold the fields of a `Rendering`, besides `fresh_at`; the others repeat its version."""
 _SIEVED = 4
 """How many times the wanted number of norms is read before all of them are."""
 
@@ -35,7 +36,7 @@ class Renderings:
     def __init__(self, connection: Connection, skills: Skills) -> None:
         self._connection = connection
         self._skills = skills
-        self.rows = Rows(connection, RENDERINGS, COLUMNS)
+        self.rows = Rows(connection, "renderings", COLUMNS)
 
     @writes
     def put(self, rendering: Rendering) -> None:
@@ -43,12 +44,20 @@ class Renderings:
         stored = self._skills.version(rendering.version_id)
         invariants.check_recallable(stored)
         self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
-        self.rows.add({**derived(stored), **_rendering_columns(rendering)}, seq=stored.sequence)
+        own: Values = {name: getattr(rendering, name) for name in _OWN}
+        own |= {"rank": float(rendering.rank), "unproven": float(rendering.unproven)}
+        own["fresh_at"] = aware(rendering.fresh_at).timestamp()
+        self.rows.add({**derived(stored), **own}, seq=stored.sequence)
 
     @reads
     def get(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
         """Renderings by version id; without versions that are not recallable, or not rendered since they changed."""
-        return {row["id"]: _rendering(row) for row in self.rows.named(list(version_ids))}
+        found = {}
+        for row in self.rows.named(list(version_ids)):
+            own: dict[str, Any] = {name: row[name] for name in _OWN}
+            fresh_at = datetime.fromtimestamp(row["fresh_at"], UTC)
+            found[row["id"]] = Rendering(version_id=row["id"], fresh_at=fresh_at, **own)
+        return found
 
     @reads
     def missing(self) -> list[str]:
@@ -66,21 +75,18 @@ class Renderings:
 
         Beyond `limit`, so many more are `named`: they come without their words.
         """
-        numbers = self._norm_numbers(str(scope), limit=limit + named)
-        more = self._skills.versions_in_rows(numbers[limit:])
-        return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
-
-    def _norm_numbers(self, scope: str, *, limit: int) -> list[int]:
         # The first condition repeats that of the partial index on norms and preferences, which SQLite uses only then.
         sql = (
             "SELECT seq, scope FROM renderings WHERE kind IN ('norm', 'preference') AND kind = 'norm' "
             "ORDER BY rank DESC, fresh_at DESC, id LIMIT ?"
         )
-        few = self._connection.run(sql, limit * _SIEVED)
-        seen = [seq for seq, kept in few if reaches(kept, scope)]
-        if len(seen) < limit and len(few) == limit * _SIEVED:  # too many of them belong elsewhere
-            seen = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, scope)]
-        return seen[:limit]
+        wanted, asked = limit + named, str(scope)
+        few = self._connection.run(sql, wanted * _SIEVED)
+        numbers = [seq for seq, kept in few if reaches(kept, asked)]
+        if len(numbers) < wanted and len(few) == wanted * _SIEVED:  # too many of them belong elsewhere
+            numbers = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, asked)]
+        more = self._skills.versions_in_rows(numbers[limit:wanted])
+        return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
 
     def check(self, row: Values) -> None:
         """Raise unless the row renders a recallable version and repeats what that version says."""
@@ -109,25 +115,6 @@ def derived(stored: StoredVersion) -> Values:
         "examples": "\n".join(_forms([example]) for example in content.example_queries),
         "conditions": json.dumps([[condition.text, condition.check] for condition in content.preconditions]),
     }
-
-
-def _rendering_columns(rendering: Rendering) -> Values:
-    return {
-        "text": clean(rendering.text),
-        "brief": clean(rendering.brief),
-        "tokens": rendering.tokens,
-        "rank": float(rendering.rank),
-        "reinforced": rendering.reinforced,
-        "unproven": float(rendering.unproven),
-        "person": clean(rendering.person),
-        "fresh_at": aware(rendering.fresh_at).timestamp(),
-    }
-
-
-def _rendering(row: Values) -> Rendering:
-    names = ("text", "brief", "tokens", "rank", "reinforced", "unproven", "person")
-    own: dict[str, Any] = {name: row[name] for name in names}
-    return Rendering(version_id=row["id"], fresh_at=datetime.fromtimestamp(row["fresh_at"], UTC), **own)
 
 
 def _forms(texts: Iterable[str]) -> str:

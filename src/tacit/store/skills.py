@@ -62,7 +62,13 @@ class Skills:
         invariants.check_first_transition(skill, version, transition)
         if self.versions.find(version.id):
             return False
-        self._add_skill(skill, transition)
+        known = self.skills.find(skill.id)
+        if known is None:
+            row = self.skills.add(self.skills.columns_of(skill))
+            note = AuditNote(action="skill", subject=skill.id, actor=transition.by, at=transition.at)
+            self._audit.append(note, record=record_path(SKILLS, skill.id), digest=row["seal"])
+        elif self.skills.value(known).kind is not skill.kind:
+            raise invariants.id_is_taken("skill", skill.id)
         columns = self.versions.columns_of(version)
         step = self._transition_columns_of(transition)
         life = next_life("", step["record"])
@@ -136,7 +142,12 @@ class Skills:
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
         if name:
-            self._check_names()
+            stamp = self._stamp()
+            if stamp != self._names_checked:  # the index of names may have lost or gained rows
+                census = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
+                if self._connection.run(census)[0] != self._census:
+                    raise StoreDamaged(self._connection.path, "the names of versions", "row_count")
+                self._names_checked = stamp
             sql, values = "SELECT seq FROM versions INDEXED BY versions_by_name WHERE name = ?", [name]
         rows = self.versions.among([seq for (seq,) in self._connection.run(sql, *values)])
         for row in rows:
@@ -196,13 +207,10 @@ class Skills:
         """Read the versions in these rows, in that order."""
         rows = self.versions.among(numbers)
         skills = {row["id"]: self.skills.value(row) for row in self.skills.named({row["skill_id"] for row in rows})}
-        return [self._stored(row, skills.get(row["skill_id"])) for row in rows]
+        return [self.stored(row, skill=skills.get(row["skill_id"])) for row in rows]
 
-    def stored(self, row: Values) -> StoredVersion:
-        """Read the version in a row and check the hash of its content."""
-        return self._stored(row, None)
-
-    def _stored(self, row: Values, skill: Skill | None) -> StoredVersion:
+    def stored(self, row: Values, *, skill: Skill | None = None) -> StoredVersion:
+        """Read the version in a row, of its skill if that was read already, and check the hash of its content."""
         version = self.versions.value(row)
         if not _has_hash(version, row["record"]) or version.id != version.content_id():
             raise self.versions.damage(row["id"], "wrong_content")
@@ -232,29 +240,10 @@ class Skills:
         self._filters_checked, self._census, self._recallable = stamp, (count, total), recallable
         return recallable
 
-    def _check_names(self) -> None:
-        """Raise if the index of names has lost or gained rows."""
-        stamp = self._stamp()
-        if stamp == self._names_checked:
-            return
-        sql = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
-        if self._connection.run(sql)[0] != self._census:
-            raise StoreDamaged(self._connection.path, "the names of versions", "row_count")
-        self._names_checked = stamp
-
     def _stamp(self) -> tuple[int, int, int]:
         """Changes with every change of a version, and not with other writes, such as uses."""
         others, _, undone = self._connection.stamp()
         return others, self.written, undone
-
-    def _add_skill(self, skill: Skill, first: Transition) -> None:
-        known = self.skills.find(skill.id)
-        if known is None:
-            row = self.skills.add(self.skills.columns_of(skill))
-            note = AuditNote(action="skill", subject=skill.id, actor=first.by, at=first.at)
-            self._audit.append(note, record=record_path(SKILLS, skill.id), digest=row["seal"])
-        elif self.skills.value(known).kind is not skill.kind:
-            raise invariants.id_is_taken("skill", skill.id)
 
     def _transition_columns_of(self, transition: Transition) -> Values:
         if self.transitions.find(transition.id):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from tacit.domain.evidence import Grade, Outcome
@@ -53,10 +52,14 @@ def count_all(connection: Connection) -> Counts:
     """Count everything; superseded trajectories are not counted."""
 
     def counted(sql: str, known: type[StrEnum]) -> dict[str, int]:
-        return _known(connection, connection.run(sql), known)
+        found: dict[str, int] = dict(connection.run(sql))
+        for wrong in found.keys() - {str(value) for value in known}:
+            raise StoreDamaged(connection.path, f"a {known.__name__.lower()}", "unknown_value", repr(wrong))
+        return {str(value): found[value] for value in known if value in found}
 
     attempts = "FROM trajectories WHERE NOT superseded"
     recallable = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
+    pages, free, size = (connection.single(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
     return Counts(
         trajectories=connection.single(f"SELECT count(*) {attempts}"),
         learned=connection.single(f"SELECT count(*) {attempts} AND learned"),
@@ -67,7 +70,7 @@ def count_all(connection: Connection) -> Counts:
         uses=connection.single("SELECT count(*) FROM uses"),
         evidence=counted("SELECT grade, count(*) FROM evidence GROUP BY grade", Grade),
         audit=connection.single("SELECT count(*) FROM audit"),
-        bytes=_used_bytes(connection),
+        bytes=int((pages - free) * size),
     )
 
 
@@ -77,27 +80,10 @@ def ids_with_prefix(connection: Connection, prefix: str) -> list[str]:
     for table in _NAMED:
         sql = f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY id LIMIT {MAX_IDS}"
         found.update(row[0] for row in connection.run(sql, prefix, prefix + _END))
-    if not found:
-        _check_lost(connection, prefix)
+    if not found:  # an id that the audit chain knows and no table has is damage and not a typing error
+        sql = "SELECT record, subject, action FROM audit WHERE subject >= ? AND subject < ? ORDER BY seq"
+        last = {record: (subject, action) for record, subject, action in connection.run(sql, prefix, prefix + _END)}
+        for record, (subject, action) in last.items():
+            if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not is_gone(action):
+                raise StoreDamaged(connection.path, subject, "missing")
     return sorted(found)[:MAX_IDS]
-
-
-def _check_lost(connection: Connection, prefix: str) -> None:
-    """Raise if the audit chain knows an id that no table has: that is damage and not a typing error."""
-    sql = "SELECT subject, record, action FROM audit WHERE subject >= ? AND subject < ? ORDER BY seq"
-    last = {record: (subject, action) for subject, record, action in connection.run(sql, prefix, prefix + _END)}
-    for record, (subject, action) in last.items():
-        if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not is_gone(action):
-            raise StoreDamaged(connection.path, subject, "missing")
-
-
-def _known(connection: Connection, rows: Iterable[tuple[str, int]], known: type[StrEnum]) -> dict[str, int]:
-    found = dict(rows)
-    for wrong in found.keys() - {str(value) for value in known}:
-        raise StoreDamaged(connection.path, f"a {known.__name__.lower()}", "unknown_value", repr(wrong))
-    return {str(value): found[value] for value in known if value in found}
-
-
-def _used_bytes(connection: Connection) -> int:
-    pages, free, size = (connection.single(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
-    return int((pages - free) * size)

@@ -78,12 +78,14 @@ class Trajectories:
         content = pack(trajectory)
         kept = unpack(content, Trajectory)
         episode = unpack(pack(invariants.episode_of(kept, assessment, at=at)), Episode)
-        earlier = [
-            (row, old) for row, old in self._of_session(episode.session_id) if invariants.same_attempt(old, episode)
-        ]
+        same_session = self.rows.numbers("session_id = ? AND session_id <> ''", episode.session_id)
+        earlier = [(row, old) for row, old in self._read(same_session) if invariants.same_attempt(old, episode)]
         longer = next((old.id for _, old in earlier if old.steps > episode.steps), "")
         episode = replace(episode, superseded=bool(longer))
-        blob = self._add_blob(content)
+        blob, data = _hash(content), zlib.compress(content, level=6)
+        values = (blob, len(data), data)
+        insert = "INSERT INTO blobs (hash, size, data, seal) VALUES (?, ?, ?, ?)"
+        self._connection.run(insert, *values, seal_of("blobs", values))
         row = self.rows.add({**self.rows.columns_of(episode), "superseded_by": longer, "blob": blob})
         self.index.add(row)
         self._note("trajectory", row, actor=kept.environment.client, at=at)
@@ -188,7 +190,11 @@ class Trajectories:
         matches = self.index.search(counted, limit=limit and limit + _EXTRA_MATCHES, condition=_NOT_SUPERSEDED)
         scored = [(match.seq, score(worth, match.words, weights=EPISODE_WEIGHTS)) for match in matches]
         ranked = sorted((each for each in scored if each[1] > 0), key=lambda each: (-each[1], -each[0]))
-        return [_found(self.episode(self.rows.at(seq)), lexical) for seq, lexical in ranked[: max(0, limit)]]
+        found = [(self.episode(self.rows.at(seq)), lexical) for seq, lexical in ranked[: max(0, limit)]]
+        names = [field.name for field in fields(Episode)]
+        return [
+            FoundEpisode(**{name: getattr(each, name) for name in names}, lexical=lexical) for each, lexical in found
+        ]
 
     def _longer_terms(self, words: Sequence[str]) -> dict[str, int]:
         """Terms that begin or end with one of the words. Terms in other scripts are stored as hex and not considered."""
@@ -214,8 +220,19 @@ class Trajectories:
 
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Delete the blobs that retention no longer covers; returns how many."""
-        held = {row["id"]: (row, episode) for row, episode in self._read(self.rows.all_numbers()) if not episode.pruned}
-        holdings = [self._holding(row, episode) for row, episode in held.values()]
+        held, holdings = dict[str, tuple[Values, Episode]](), list[invariants.StoredSteps]()
+        for row, episode in self._read(self.rows.all_numbers()):
+            if episode.pruned:
+                continue
+            size = self._connection.single("SELECT size FROM blobs WHERE hash = ?", row["blob"])
+            if size is None:
+                raise self.rows.damage(row["id"], "missing_steps")
+            held[episode.id] = row, episode
+            droppable = episode.learned_at is not None or episode.superseded
+            steps = invariants.StoredSteps(
+                id=episode.id, captured_at=episode.captured_at, bytes=size, droppable=droppable
+            )
+            holdings.append(steps)
         chosen = invariants.choose_pruned(holdings, keep_days=keep_days, cap_bytes=cap_bytes, at=at)
         for identity in chosen:
             row, episode = held[identity]
@@ -223,34 +240,15 @@ class Trajectories:
             self._change(row, replace(episode, pruned=True), action="prune", at=at)
         return len(chosen)
 
-    def _holding(self, row: Values, episode: Episode) -> invariants.StoredSteps:
-        size = self._connection.single("SELECT size FROM blobs WHERE hash = ?", row["blob"])
-        if size is None:
-            raise self.rows.damage(row["id"], "missing_steps")
-        droppable = episode.learned_at is not None or episode.superseded
-        return invariants.StoredSteps(id=episode.id, captured_at=episode.captured_at, bytes=size, droppable=droppable)
-
     def _row(self, trajectory_id: str) -> Values:
         row = self.rows.find(trajectory_id)
         if row is None:
             raise self._audit.absent(TABLE, trajectory_id, noun="trajectory")
         return row
 
-    def _of_session(self, session_id: str) -> list[tuple[Values, Episode]]:
-        if not session_id:
-            return []
-        return list(self._read(self.rows.numbers("session_id = ? AND session_id <> ''", session_id)))
-
     def _read(self, numbers: Sequence[int]) -> Iterator[tuple[Values, Episode]]:
         for row in map(self.rows.at, numbers):
             yield row, self.episode(row)
-
-    def _add_blob(self, content: bytes) -> str:
-        name, data = _hash(content), zlib.compress(content, level=6)
-        values = (name, len(data), data)
-        insert = "INSERT INTO blobs (hash, size, data, seal) VALUES (?, ?, ?, ?)"
-        self._connection.run(insert, *values, seal_of("blobs", values))
-        return name
 
     def _blob_damage(self, row: Values, code: str, detail: str = "") -> StoreDamaged:
         return StoreDamaged(self._connection.path, f"blobs {row['blob']}", code, detail)
@@ -263,10 +261,6 @@ class Trajectories:
     def _note(self, action: str, row: Values, *, actor: str, at: datetime) -> None:
         note = AuditNote(action=action, subject=row["id"], actor=actor, at=at)
         self._audit.append(note, record=record_path(TABLE, row["id"]), digest=row["seal"])
-
-
-def _found(episode: Episode, lexical: float) -> FoundEpisode:
-    return FoundEpisode(**{field.name: getattr(episode, field.name) for field in fields(episode)}, lexical=lexical)
 
 
 def _hash(content: bytes) -> str:
