@@ -172,13 +172,12 @@ def load_config(
     A stranger or an agent may have written a project's file, so it may tighten the policy but never loosen it, keep data longer
     but never shorter, and neither choose where data is sent nor spend more.
     """
-    known: dict[str, Setting] = {
-        f"{field.name}.{item.name}": Setting(
-            key=f"{field.name}.{item.name}", value=getattr(getattr(Config(), field.name), item.name), source="default"
-        )
-        for field in dataclasses.fields(Config)
-        for item in dataclasses.fields(getattr(Config(), field.name))
-    }
+    known: dict[str, Setting] = {}
+    sections = {field.name: getattr(Config(), field.name) for field in dataclasses.fields(Config)}
+    for section, defaults in sections.items():
+        for item in dataclasses.fields(defaults):
+            key = f"{section}.{item.name}"
+            known[key] = Setting(key=key, value=getattr(defaults, item.name), source="default")
     near = _find(folders, file=file)
     own = _find((home,) if home else (), file="")
     for path in dict.fromkeys((own, near)):
@@ -189,13 +188,13 @@ def load_config(
             else:
                 source = f"{known[key].source} ({path} may not loosen it)"
                 known[key] = dataclasses.replace(known[key], source=source)
-    sections = {
-        field.name: type(getattr(Config(), field.name))(
-            **{key.partition(".")[2]: s.value for key, s in known.items() if key.startswith(f"{field.name}.")}
+    chosen = {
+        section: dataclasses.replace(
+            defaults, **{item.name: known[f"{section}.{item.name}"].value for item in dataclasses.fields(defaults)}
         )
-        for field in dataclasses.fields(Config)
+        for section, defaults in sections.items()
     }
-    return Config(**sections), tuple(known.values())
+    return Config(**chosen), tuple(known.values())
 
 
 def with_settings(text: str, values: Mapping[str, Any]) -> str:
@@ -265,8 +264,16 @@ def _values(path: Path) -> Iterator[tuple[str, Any]]:
     for name in table:
         if name not in names:
             raise _unknown_key(name, path, names)
-        section = _section(type(getattr(Config(), name)), table[name], at=(name, path))
-        yield from ((f"{name}.{key}", getattr(section, key)) for key in table[name])
+        if not isinstance(table[name], Mapping):
+            raise ConfigError(
+                f"{path}: `{name}` must be a table", code="wrong_setting", hint=f"write [{name}] and its keys below"
+            )
+        defaults = getattr(Config(), name)
+        fields = [field.name for field in dataclasses.fields(defaults)]
+        for key, value in table[name].items():
+            if key not in fields:
+                raise _unknown_key(f"{name}.{key}", path, [f"{name}.{known}" for known in fields])
+            yield f"{name}.{key}", _value(getattr(defaults, key), value, key=f"{name}.{key}", path=path)
 
 
 def _find(folders: tuple[Path, ...], *, file: str) -> Path | None:
@@ -288,63 +295,35 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error.strerror}", hint="check the file's permissions") from error
 
 
-def _section(kind: type[Any], values: Any, *, at: tuple[str, Path | None]) -> Any:
-    name, path = at
-    if not isinstance(values, Mapping):
-        raise ConfigError(
-            f"{path}: `{name}` must be a table", code="wrong_setting", hint=f"write [{name}] and its keys below"
-        )
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    defaults = kind()
-    parsed: dict[str, Any] = {}
-    for key, value in values.items():
-        if key not in fields:
-            raise _unknown_key(f"{name}.{key}", path, [f"{name}.{known}" for known in fields])
-        parsed[key] = _value(getattr(defaults, key), value, key=f"{name}.{key}", path=path)
-    return kind(**parsed)
-
-
 def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
+    """The value as the type of its default."""
+    problem, hint = "", f"default: {default}"
     if isinstance(default, StrEnum):
-        kind = type(default)
-        if isinstance(value, str) and value in set(kind):
-            return kind(value)
-        raise ConfigError(
-            f"{path}: {key} = {value!r} is not known", code="wrong_setting", hint=f"use one of: {', '.join(kind)}"
-        )
-    if isinstance(default, bool):
+        kinds = type(default)
+        if isinstance(value, str) and value in set(kinds):
+            return kinds(value)
+        problem, hint = f"= {value!r} is not known", f"use one of: {', '.join(kinds)}"
+    elif isinstance(default, bool):
         if isinstance(value, bool):
             return value
-        message = f"{path}: {key} must be true or false, not {value!r}"
-        raise ConfigError(message, code="wrong_setting", hint=f"default: {str(default).lower()}")
-    if isinstance(default, tuple):
+        problem, hint = f"must be true or false, not {value!r}", f"default: {str(default).lower()}"
+    elif isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        raise ConfigError(
-            f"{path}: {key} must be a list of strings",
-            code="wrong_setting",
-            hint=f'for example {key} = ["**/private/**"]',
-        )
-    if isinstance(default, str):
+        problem, hint = "must be a list of strings", f'for example {key} = ["**/private/**"]'
+    elif isinstance(default, str):
         if isinstance(value, str):
             return value.strip()
-        raise ConfigError(
-            f"{path}: {key} must be a string, not {value!r}", code="wrong_setting", hint=f'default: "{default}"'
-        )
-    if key in _DOLLARS:
-        right, wanted = isinstance(value, int | float) and 0 <= value <= _LARGEST, f"dollars from 0 to {_LARGEST}"
-    elif isinstance(default, float):  # all other floats are shares
-        most = _MOST.get(key, 1)
-        right, wanted = isinstance(value, int | float) and 0 <= value <= most, f"a number from 0 to {most}"
+        problem, hint = f"must be a string, not {value!r}", f'default: "{default}"'
     else:
-        least = _LEAST.get(key, 0)
-        right = isinstance(value, int) and least <= value <= _LARGEST
-        wanted = f"a whole number from {least} to {_LARGEST}"
-    if isinstance(value, bool) or not right:
-        raise ConfigError(
-            f"{path}: {key} must be {wanted}, not {value!r}", code="wrong_setting", hint=f"default: {default}"
-        )
-    return float(value) if key in _DOLLARS else type(default)(value)
+        is_whole = isinstance(default, int) and key not in _DOLLARS
+        least, most = _LEAST.get(key, 0), (_LARGEST if is_whole or key in _DOLLARS else _MOST.get(key, 1))
+        wanted = "dollars" if key in _DOLLARS else "a whole number" if is_whole else "a number"
+        is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
+        if is_number and least <= value <= most:
+            return value if is_whole else float(value)
+        problem = f"must be {wanted} from {least} to {most}, not {value!r}"
+    raise ConfigError(f"{path}: {key} {problem}", code="wrong_setting", hint=hint)
 
 
 def _unknown_key(key: str, path: Path | None, known: list[str]) -> ConfigError:

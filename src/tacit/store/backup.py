@@ -15,7 +15,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -70,11 +70,6 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
     with target.backup("main", source, "main") as backup:
         while not backup.done:
             backup.step(-1)
-
-
-def part_names(target: Path) -> tuple[str, str]:
-    """Prefix and suffix of the names of unfinished copies and their folders."""
-    return f"{_part_prefix(target)}{os.getpid()}.", ".part"
 
 
 def remove_stale_parts(target: Path) -> None:
@@ -152,11 +147,11 @@ def _part_prefix(target: Path) -> str:
 
 
 def _temporary_file(target: Path) -> Path:
-    prefix, suffix = part_names(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_stale_parts(target)
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=target.parent)
+        prefix = f"{_part_prefix(target)}{os.getpid()}."
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
     except (OSError, ValueError) as error:
         raise _cannot_write(target, error) from error
     os.close(handle)
@@ -174,18 +169,14 @@ def _is_gone(process: int) -> bool:
 
 
 def _copy_to(source: str | apsw.Connection, temporary: Path) -> None:
-    with translate_errors(str(temporary)):
-        copy = apsw.Connection(str(temporary))
-        reader = apsw.Connection(source) if isinstance(source, str) else source
-        try:
-            if isinstance(source, str):
-                reader.set_busy_timeout(_BUSY_TIMEOUT_MS)
-            copy_pages(reader, copy)
-            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log
-        finally:
-            copy.close()
-            if isinstance(source, str):
-                reader.close()
+    if isinstance(source, str):
+        with translate_errors(str(temporary)), closing(apsw.Connection(source)) as reader:
+            reader.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            _copy_to(reader, temporary)
+        return
+    with translate_errors(str(temporary)), closing(apsw.Connection(str(temporary))) as copy:
+        copy_pages(source, copy)
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log
 
 
 def _publish(temporary: Path, target: Path, *, overwrite: bool) -> None:

@@ -46,29 +46,24 @@ _STATUSES = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 
 
 class Segment:
-    """Vectors in one array: the versions they belong to, their codes, and the inverse of their lengths, once computed."""
+    """Vectors in one array: the versions they belong to, their codes, and the inverse of their lengths."""
 
-    __slots__ = ("_shrink", "codes", "versions")
+    __slots__ = ("codes", "shrink", "versions")
 
-    def __init__(self, versions: Numbers, codes: Codes) -> None:
+    def __init__(self, versions: Numbers, codes: bytes, dimensions: int) -> None:
         self.versions = versions
-        self.codes = codes
-        self._shrink: Floats = numpy.empty(0, numpy.float32)
+        self.codes = _codes(codes, dimensions)
+        lengths = numpy.einsum("ij,ij->i", self.codes, self.codes, dtype=numpy.float32)
+        self.shrink = numpy.reciprocal(numpy.sqrt(lengths))
 
     def compare(self, query: Floats, *, into: Floats, room: Floats) -> None:
         """Write the cosine of every vector. `room` holds a few of them as floats, so few that they stay in the cache."""
-        is_first = len(self._shrink) < len(self.codes)
-        lengths = numpy.empty(len(self.codes) if is_first else 0, numpy.float32)
         for start in range(0, len(self.codes), len(room)):
             codes = self.codes[start : start + len(room)]
-            floats, end = room[: len(codes)], start + len(codes)
+            floats = room[: len(codes)]
             numpy.copyto(floats, codes)
-            numpy.dot(floats, query, out=into[start:end])
-            if is_first:
-                numpy.vecdot(floats, floats, out=lengths[start:end])
-        if is_first:
-            self._shrink = numpy.reciprocal(numpy.sqrt(lengths))
-        into *= self._shrink
+            numpy.dot(floats, query, out=into[start : start + len(codes)])
+        into *= self.shrink
 
 
 class SpaceCopy:
@@ -78,7 +73,8 @@ class SpaceCopy:
         self.dimensions = dimensions
         self.stamp = (-1, -1, -1)
         self._blocks: dict[str, Segment] = {}
-        self._loose: dict[str, Segment] = {}
+        self._loose: dict[str, Values] = {}
+        """Blocks, and rows outside of blocks, by their seals."""
         self._segments: list[Segment] = []
         self._starts: list[int] = []
         self._versions: Numbers = numpy.empty(0, numpy.int64)
@@ -87,21 +83,22 @@ class SpaceCopy:
         """Bring the copy up to date; blocks and rows with known seals are not read again."""
         ranges = vectors.blocks.ranges(space)
         loose = vectors.blocks.unpacked(space, [(first, last) for _, first, last, _ in ranges])
-        known = [*self._blocks, *self._loose]
-        if not known or known != [seal for *_, seal in (*ranges, *loose)]:
-            self._read(vectors, ranges, loose)
         self.stamp = stamp
-
-    def _read(
-        self, vectors: Vectors, ranges: Sequence[tuple[int, int, int, str]], loose: Sequence[tuple[int, str]]
-    ) -> None:
-        new = [seq for seq, _, _, seal in ranges if seal not in self._blocks]
-        blocks = self._blocks | {row["seal"]: self._of_block(row) for row in vectors.blocks.rows.among(new)}
-        self._blocks = {seal: blocks[seal] for *_, seal in ranges}
+        known = [*self._blocks, *self._loose]
+        if known and known == [seal for *_, seal in (*ranges, *loose)]:
+            return
+        blocks = dict(self._blocks)
+        for row in vectors.blocks.rows.among([seq for seq, _, _, seal in ranges if seal not in blocks]):
+            versions = numpy.frombuffer(row["versions"], "<i8").astype(numpy.int64)
+            blocks[row["seal"]] = Segment(versions, row["codes"], self.dimensions)
         rows = vectors.rows.among([seq for seq, seal in loose if seal not in self._loose])
-        singles = self._loose | {row["seal"]: self._of_row(row) for row in rows}
+        singles = self._loose | {row["seal"]: row for row in rows}
+        self._blocks = {seal: blocks[seal] for *_, seal in ranges}
         self._loose = {seal: singles[seal] for _, seal in loose}
-        self._segments = [*self._blocks.values(), self._together(list(self._loose.values()))]
+        left = self._loose.values()
+        owners = [row["version"] for row in left for _ in range(len(row["codes"]) // self.dimensions)]
+        single = Segment(numpy.array(owners, numpy.int64), b"".join(row["codes"] for row in left), self.dimensions)
+        self._segments = [*self._blocks.values(), single]
         self._starts = [0, *accumulate(len(segment.versions) for segment in self._segments)][:-1]
         self._versions = numpy.concatenate([segment.versions for segment in self._segments])
 
@@ -136,20 +133,6 @@ class SpaceCopy:
     def narrow(self, scores: Floats, versions: Sequence[int]) -> Floats:
         """The scores of these versions' vectors; all others get the lowest score."""
         return numpy.where(numpy.isin(self._versions, versions), scores, _NEVER)
-
-    def _of_block(self, row: Values) -> Segment:
-        versions = numpy.frombuffer(row["versions"], "<i8").astype(numpy.int64)
-        return Segment(versions, _codes(row["codes"], self.dimensions))
-
-    def _of_row(self, row: Values) -> Segment:
-        codes = _codes(row["codes"], self.dimensions)
-        return Segment(numpy.full(len(codes), row["version"], numpy.int64), codes)
-
-    def _together(self, singles: Sequence[Segment]) -> Segment:
-        nothing = Segment(numpy.empty(0, numpy.int64), numpy.empty((0, self.dimensions), numpy.int8))
-        each = [nothing, *singles]
-        versions = numpy.concatenate([single.versions for single in each])
-        return Segment(versions, numpy.concatenate([single.codes for single in each]))
 
 
 class VectorSearch:

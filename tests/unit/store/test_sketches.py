@@ -188,7 +188,7 @@ def test_the_first_and_every_later_comparison_give_every_cosine(count: int) -> N
 
     chooser = random.Random(count)
     kept = [array("b", (chooser.randint(-127, 127) for _ in range(DIMENSIONS))).tobytes() for _ in range(count)]
-    segment = Segment(numpy.arange(count), numpy.frombuffer(b"".join(kept), numpy.int8).reshape(-1, DIMENSIONS))
+    segment = Segment(numpy.arange(count), b"".join(kept), DIMENSIONS)
     room = numpy.empty((256, DIMENSIONS), numpy.float32)
     for _ in range(3):
         direction = direction_of(vector(*(chooser.gauss(0, 1) for _ in range(DIMENSIONS))))
