@@ -13,7 +13,7 @@ from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.stored import Bookmark, NoteKind, SessionNote
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean, stamp
-from tacit.store.rows import Records
+from tacit.store.rows import Records, same
 
 _CURRENT = "(SELECT id FROM trajectories WHERE pruned = 0 AND superseded = 0)"
 
@@ -110,13 +110,7 @@ class SessionNotes:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        columns = {
-            "id": "id",
-            "session_id": "session_id",
-            "drawer": "kind",
-            "agent": "agent",
-            "expires_at": "expires_at",
-        }
+        columns = {**same("id", "session_id"), "drawer": "kind", **same("agent", "expires_at")}
         self.rows = Records(connection, "jottings", kind=SessionNote, columns=columns)
 
     @writes
@@ -126,27 +120,18 @@ class SessionNotes:
         self.rows.replace(self.rows.columns_of(note))
 
     @reads
-    def list(
-        self, session_id: str, *, at: datetime, kind: NoteKind | None = None, agent: str | None = None
-    ) -> list[SessionNote]:
+    def list(self, session_id: str, *, at: datetime, kind: NoteKind | None = None) -> list[SessionNote]:
         """The notes of a session that have not expired at a time, oldest first."""
-        numbers = self.rows.numbers("session_id = ? AND expires_at > ?", clean(session_id), stamp(at))
+        numbers = self.rows.numbers("session_id = ? AND expires_at > ?", session_id, stamp(at))
         found = [self.rows.value(row) for row in self.rows.among(numbers)]
-        return [
-            note
-            for note in found
-            if note.session_id == session_id and kind in (None, note.kind) and agent in (None, note.agent)
-        ]
+        return [note for note in found if note.session_id == session_id and kind in (None, note.kind)]
 
     @writes
     def forget(self, *, session_id: str = "", at: datetime | None = None) -> int:
         """Drop the notes of a session, or those that have expired, or both conditions together; returns how many."""
-        conditions = [("session_id = ?", clean(session_id))] if session_id else []
-        conditions += [("expires_at <= ?", stamp(at))] if at is not None else []
-        if not conditions:
+        if not session_id and at is None:
             return 0
-        condition, values = " AND ".join(each for each, _ in conditions), [value for _, value in conditions]
-        count = int(self._connection.single(f"SELECT count(*) FROM jottings WHERE {condition}", *values))
-        if count:
-            self._connection.run(f"DELETE FROM jottings WHERE {condition}", *values)
-        return count
+        ended = None if at is None else stamp(at)
+        asked = "(? = '' OR session_id = ?) AND (? IS NULL OR expires_at <= ?)"
+        sql = f"DELETE FROM jottings WHERE {asked} RETURNING seq"
+        return len(self._connection.run(sql, session_id, session_id, ended, ended))

@@ -130,6 +130,11 @@ Columns = Mapping[str, str | Callable[[Any], Any] | None]
 """Column → the attribute or function of a value that it repeats; nothing where the caller gives what the column holds."""
 
 
+def same(*names: str) -> dict[str, str]:
+    """Columns that hold the attributes of the same names."""
+    return {name: name for name in names}
+
+
 class Records(Rows, Generic[T]):
     """Sealed rows that each hold one domain value, and columns derived from it to look it up by."""
 

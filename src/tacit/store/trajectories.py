@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 
 from tacit.domain.errors import NotFound
-from tacit.domain.evidence import Assessment, Outcome
+from tacit.domain.evidence import Assessment
 from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
@@ -158,18 +158,12 @@ class Trajectories:
         return episode
 
     @reads
-    def episodes(
-        self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
-    ) -> list[Episode]:
+    def episodes(self, *, unlearned: bool = False) -> list[Episode]:
         """Summaries of trajectories, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
-        chosen: list[Episode] = []
-        for _, episode in self._read(self.rows.all_numbers()):
-            if limit is not None and len(chosen) >= limit:
-                break
-            passed_over = unlearned and (episode.learned_at is not None or episode.superseded or episode.pruned)
-            if not passed_over and outcome in (None, episode.assessment.outcome):
-                chosen.append(episode)
-        return chosen
+        found = [episode for _, episode in self._read(self.rows.all_numbers())]
+        if not unlearned:
+            return found
+        return [each for each in found if each.learned_at is None and not each.superseded and not each.pruned]
 
     @reads
     def search(self, query: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
