@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.ports import Spending
-from tacit.providers.usage_ledger import UsageLedger
+from tacit.providers.budget import UsageLedger
 from tests.e2e.conftest import READING_QUESTION, Terminal
 
 CLIENT = ("--client", "claude-code")

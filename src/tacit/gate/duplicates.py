@@ -17,15 +17,7 @@ from typing import Any
 
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.skill import (
-    RULE_KINDS,
-    STATED_KINDS,
-    Capabilities,
-    Kind,
-    Parameter,
-    SkillContent,
-    SkillStep,
-)
+from tacit.domain.skill import RULE_KINDS, STATED_KINDS, Capabilities, Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.gate.findings import finding
 from tacit.text.shell import parse_command

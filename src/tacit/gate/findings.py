@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Self
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import CodedReason, parse_reasons
@@ -80,65 +81,55 @@ def field_name(path: str) -> str:
 
 
 class GateReason(StrEnum):
-    """Why the gate changed a status, does not accept something by itself, or no longer trusts an approval."""
+    """Why the gate changed a status, does not accept something by itself, or no longer trusts an approval.
 
-    NOTHING_FOUND = "nothing_found"
-    FINDINGS = "findings"
-    POLICY_ACCEPTED = "policy_accepted"
-    APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds"
-    DECIDED_BY_PERSON = "decided_by_person"
-    PERSONS_WORDS = "said_by_person"
+    Each has the code that is stored and the sentence that people read.
+    """
+
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str) -> Self:
+        """Make a member whose value is the code alone."""
+        member = str.__new__(cls, code)
+        member._value_, member.sentence = code, sentence
+        return member
+
+    NOTHING_FOUND = "nothing_found", "nothing was found against it"
+    FINDINGS = "findings", "{summary}"
+    POLICY_ACCEPTED = (
+        "policy_accepted",
+        "accepted automatically: enough independent machine-verified successes, and no findings",
+    )
+    APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds", "its approval no longer holds"
+    DECIDED_BY_PERSON = "decided_by_person", "{decision} by a person"
+    PERSONS_WORDS = "said_by_person", "{text}"
     """A person's own words that read like one of these codes."""
-    ROLLED_BACK = "rolled_back"
-    INVALID = "invalid"
-    UNDONE = "undone"
+    ROLLED_BACK = "rolled_back", "rolled back to {version}"
+    INVALID = "invalid", "invalid: {why}"
+    UNDONE = "undone", "undone: {why}"
     # why the policy does not accept something without a person
-    PERSON_DECIDES = "person_decides"
-    EXTERNAL_ORIGIN = "external_origin"
-    LEAVES_WORKSPACE = "leaves_workspace"
-    READ_INSTRUCTIONS = "read_instructions"
-    HAS_FINDING = "has_finding"
-    TOO_FEW_SUCCESSES = "too_few_successes"
+    PERSON_DECIDES = "person_decides", "the policy leaves every decision to a person"
+    EXTERNAL_ORIGIN = "external_origin", "some of it came from outside"
+    LEAVES_WORKSPACE = "leaves_workspace", "{field} reaches out of the workspace ({kind} {value})"
+    READ_INSTRUCTIONS = (
+        "read_instructions",
+        "the attempt read a text with instructions before it acted (step {step} of {attempt})",
+    )
+    HAS_FINDING = "has_finding", "{rule}: {message}"
+    TOO_FEW_SUCCESSES = "too_few_successes", "{what} has fewer than {least} independent verified successes"
     # why an approval is no longer valid
-    CONTENT_CHANGED = "content_changed"
-    ORIGINS_CHANGED = "origins_changed"
-    POLICY_CHANGED = "policy_changed"
-    NEW_FINDING = "new_finding"
-    USES_MORE = "uses_more"
-    NOT_CONFIRMED = "not_confirmed"
-    POLICY_REJECTS = "policy_rejects"
-    NO_EXAMINATION = "no_examination"
-    NOT_QUOTABLE = "not_quotable"
+    CONTENT_CHANGED = "content_changed", "the content has changed"
+    ORIGINS_CHANGED = "origins_changed", "the origins of its fields have changed"
+    POLICY_CHANGED = "policy_changed", "it was approved under another policy"
+    NEW_FINDING = "new_finding", "new finding: {severity} {rule}: {message}"
+    USES_MORE = "uses_more", "it uses more than was shown: {more}"
+    NOT_CONFIRMED = "not_confirmed", "not confirmed: {keys}"
+    POLICY_REJECTS = "policy_rejects", "the policy no longer accepts it: {why}"
+    NO_EXAMINATION = "no_examination", "it was approved before examinations were stored"
+    NOT_QUOTABLE = "not_quotable", "passage {passage} must not be quoted: {rule}: {message}"
 
 
-REASON_SENTENCES: Mapping[str, str] = {
-    GateReason.NOTHING_FOUND: "nothing was found against it",
-    GateReason.FINDINGS: "{summary}",
-    GateReason.POLICY_ACCEPTED: "accepted automatically: enough independent machine-verified successes, and no findings",
-    GateReason.APPROVAL_NO_LONGER_HOLDS: "its approval no longer holds",
-    GateReason.DECIDED_BY_PERSON: "{decision} by a person",
-    GateReason.PERSONS_WORDS: "{text}",
-    GateReason.ROLLED_BACK: "rolled back to {version}",
-    GateReason.INVALID: "invalid: {why}",
-    GateReason.UNDONE: "undone: {why}",
-    GateReason.PERSON_DECIDES: "the policy leaves every decision to a person",
-    GateReason.EXTERNAL_ORIGIN: "some of it came from outside",
-    GateReason.LEAVES_WORKSPACE: "{field} reaches out of the workspace ({kind} {value})",
-    GateReason.READ_INSTRUCTIONS: "the attempt read a text with instructions before it acted (step {step} of {attempt})",
-    GateReason.HAS_FINDING: "{rule}: {message}",
-    GateReason.TOO_FEW_SUCCESSES: "{what} has fewer than {least} independent verified successes",
-    GateReason.CONTENT_CHANGED: "the content has changed",
-    GateReason.ORIGINS_CHANGED: "the origins of its fields have changed",
-    GateReason.POLICY_CHANGED: "it was approved under another policy",
-    GateReason.NEW_FINDING: "new finding: {severity} {rule}: {message}",
-    GateReason.USES_MORE: "it uses more than was shown: {more}",
-    GateReason.NOT_CONFIRMED: "not confirmed: {keys}",
-    GateReason.POLICY_REJECTS: "the policy no longer accepts it: {why}",
-    GateReason.NO_EXAMINATION: "it was approved before examinations were stored",
-    GateReason.NOT_QUOTABLE: "passage {passage} must not be quoted: {rule}: {message}",
-}
-
-
+REASON_SENTENCES: Mapping[str, str] = {reason: reason.sentence for reason in GateReason}
 _NESTED = ("why", "doubt")
 """Values that may hold a stored reason themselves."""
 

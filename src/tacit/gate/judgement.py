@@ -24,14 +24,7 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
-from tacit.domain.skill import (
-    READ_INSTRUCTIONS,
-    Skill,
-    SkillContent,
-    SkillStep,
-    SkillVersion,
-    with_default_origins,
-)
+from tacit.domain.skill import READ_INSTRUCTIONS, Skill, SkillContent, SkillStep, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.gate.checks.safety import safety

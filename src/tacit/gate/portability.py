@@ -237,10 +237,7 @@ _GENERAL = (
         "absolute_path", re.compile(r"(?<![\w.~/:])/(?:home|Users)/[\w.-]+(?:/[\w.\-/]+)?"), "<home>", keep=_below_home
     ),
     _Rule(
-        "absolute_path",
-        re.compile(rf"(?<![\w.~/:>}}])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"),
-        "<repo-root>",
-        keep=_last_part,
+        "absolute_path", re.compile(rf"(?<![\w.~/:>}}])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"), "<repo-root>", keep=_last_part
     ),
     _Rule("windows_path", re.compile(r"\b[A-Za-z]:\\(?!n\b|t\b)[\w\\.\-]+"), "<repo-root>", keep=_last_part),
     _Rule(

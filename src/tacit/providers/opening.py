@@ -15,9 +15,8 @@ from urllib.parse import urlsplit
 from tacit.config.environment import ClientEnvironment, client_environment
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ConfigError, Mistake
-from tacit.providers.budget import Budget, Limits, Price
+from tacit.providers.budget import Budget, Limits, Price, UsageLedger
 from tacit.providers.client_model import CLIENTS, ClientModel
-from tacit.providers.usage_ledger import UsageLedger
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -31,11 +30,7 @@ _NO_KEY = "none"
 
 
 def open_model(
-    settings: ModelSettings,
-    *,
-    key: str = "",
-    home: Path | None = None,
-    environment: ClientEnvironment | None = None,
+    settings: ModelSettings, *, key: str = "", home: Path | None = None, environment: ClientEnvironment | None = None
 ) -> RemoteModel | ClientModel | RecordedModel:
     """Build the model that the settings name; `key` is for the server at `base_url`.
 

@@ -12,8 +12,7 @@ import pytest
 
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.ports import Spending
-from tacit.providers.budget import Budget, Limits
-from tacit.providers.usage_ledger import FILE, UsageLedger
+from tacit.providers.budget import FILE, Budget, Limits, UsageLedger
 from tests.raising import raises
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -62,7 +61,7 @@ def test_limit_holds_over_parallel_processes(tmp_path):
         "import sys; from pathlib import Path\n"
         "from tacit.domain.errors import OverBudget\n"
         "from tacit.domain.ports import Spending\n"
-        "from tacit.providers.usage_ledger import UsageLedger\n"
+        "from tacit.providers.budget import UsageLedger\n"
         "made = 0\n"
         "for _ in range(20):\n"
         "    try: UsageLedger(Path(sys.argv[1]), limit=5000).hold(Spending(calls=1, input_tokens=100))\n"

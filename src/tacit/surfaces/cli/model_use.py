@@ -16,9 +16,9 @@ from tacit.config.settings import FILE_NAME, ModelSettings, with_settings
 from tacit.domain.errors import ConfigError, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.ingest.sources import Transcript, client_homes, transcripts
+from tacit.providers.budget import UsageLedger
 from tacit.providers.client_model import CLIENTS, find_program
 from tacit.providers.opening import known_price, vendor_of
-from tacit.providers.usage_ledger import UsageLedger
 from tacit.surfaces.cli.context import CommandContext, counted, safe
 from tacit.surfaces.clients.checks import ClientCheck
 
