@@ -122,14 +122,14 @@ def open_folder(folder: Path) -> Embedder:
     return SentenceEncoder(folder)
 
 
-def find_encoder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Path:
+def find_encoder(choice: str, *, home: Path) -> Path:
     """The folder of the sentence encoder that the setting names, or else of the first that is installed."""
     if choice not in ("auto", "none", "hashed") and ":" not in choice:
         folder = _named(choice, home)
         if folder.is_dir() and not is_static(str(folder)):
             open_folder(folder)
             return folder
-    for sighting in survey(home, hub_cache=hub_cache):
+    for sighting in survey(home):
         if not sighting.static and not sighting.problem:
             return sighting.folder
     hint = f"put one into {home / FOLDER}, or: {INSTALL}"

@@ -1,4 +1,4 @@
-"""Sandboxes behind one port: an errand → a confined run, or the reason why there is none. Judges nothing of what ran."""
+"""Sandboxes behind one port: a request → a confined run, or the reason why there is none. Judges nothing of what ran."""
 
 from tacit.providers.sandbox.bubblewrap import Bubblewrap, open_sandbox
 

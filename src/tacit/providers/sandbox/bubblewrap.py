@@ -1,6 +1,8 @@
-"""Errand → `Ran`, by bubblewrap with a seccomp filter and limits. Refuses, with the reason, where that does not work.
+"""Sandbox request → result, by bubblewrap with a seccomp filter and limits. Refuses, with the reason, where that does not work.
 
-The programs it starts are looked up in the system's own folders, never in the caller's PATH.
+The programs it starts are looked up in the system's own folders, never in the caller's PATH. A run past one of its limits of
+time, output or memory is killed as a whole: killing bubblewrap kills the first process of its namespace, and with that one
+the kernel ends all others, however they hid.
 """
 
 from __future__ import annotations
@@ -9,19 +11,23 @@ import functools
 import os
 import platform
 import re
+import selectors
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from tacit.domain.errors import Mistake, SandboxOutage
-from tacit.domain.sandbox import HOME, FileChange, SandboxRequest, SandboxResult
-from tacit.providers.sandbox import profile, staging, supervision
+from tacit.domain.sandbox import HOME, WORKSPACE, Ended, FileChange, SandboxLimits, SandboxRequest, SandboxResult
+from tacit.providers.sandbox import profile, staging
 from tacit.providers.sandbox.profile import seccomp_filter
 
 OLDEST = (0, 8)
@@ -118,7 +124,7 @@ class Bubblewrap:
     machine: str = "x86_64"
 
     def run(self, request: SandboxRequest) -> SandboxResult:
-        """Run an errand; nothing of it is left on the machine but what is returned."""
+        """Run a request; nothing of it is left on the machine but what is returned."""
         _refuse_bad(request)
         # Root's own temporary folder may be closed to the user that root becomes.
         place = "/tmp" if self.setpriv else None
@@ -136,7 +142,7 @@ class Bubblewrap:
             with seen.archive:
                 return _result(request, status, seen=seen, given=folder / staging.GIVEN)
 
-    def _confined(self, request: SandboxRequest, folder: Path) -> tuple[int, supervision.WatchedRun]:
+    def _confined(self, request: SandboxRequest, folder: Path) -> tuple[int, _WatchedRun]:
         with ExitStack() as open_files:
             program = open_files.enter_context(_holding(seccomp_filter(self.machine)))
             contents = {f"/etc/{name}": text.encode() for name, text in profile.ETC.items()}
@@ -144,10 +150,10 @@ class Bubblewrap:
             files = {path: open_files.enter_context(_holding(content)).fileno() for path, content in contents.items()}
             witness = open_files.enter_context(_holding(request.witness.encode())).fileno() if request.witness else None
             mounts = _mounts(folder / staging.GIVEN, files=files, witness=witness)
-            arguments_list = profile.options(
+            words = profile.options(
                 mounts, limits=request.limits, environment=request.environment, seccomp=program.fileno()
             )
-            options = open_files.enter_context(_holding(b"".join(os.fsencode(word) + b"\0" for word in arguments_list)))
+            options = open_files.enter_context(_holding(b"".join(os.fsencode(word) + b"\0" for word in words)))
             passed = [options.fileno(), program.fileno(), *files.values(), *([] if witness is None else [witness])]
             line = profile.arguments(
                 self.program, arguments_list=options.fileno(), limits=request.limits, command=request.command
@@ -182,7 +188,7 @@ def _tried(root: bool) -> Bubblewrap:
     return found
 
 
-def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) -> tuple[int, supervision.WatchedRun]:
+def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) -> tuple[int, _WatchedRun]:
     with ExitStack() as channels:
         ends: dict[str, tuple[IO[bytes], IO[bytes]]] = {}
         for name in ("output", "files", "witness"):
@@ -200,13 +206,13 @@ def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) 
             for _, writing_end in ends.values():
                 writing_end.close()
         try:
-            seen = supervision.watch(process, {name: pair[0] for name, pair in ends.items()}, request.limits)
+            seen = _watch(process, {name: pair[0] for name, pair in ends.items()}, request.limits)
         finally:
-            supervision.kill(process, wait_s=0.0)  # an interrupt from the keyboard ends it too
+            _kill(process, wait_s=0.0)  # an interrupt from the keyboard ends it too
     return process.returncode, seen
 
 
-def _result(request: SandboxRequest, status: int, *, seen: supervision.WatchedRun, given: Path) -> SandboxResult:
+def _result(request: SandboxRequest, status: int, *, seen: _WatchedRun, given: Path) -> SandboxResult:
     """Read the channels; without the first word of the script it never came to a run."""
     output = seen.output.decode("utf-8", "replace")
     seen.archive.seek(0)
@@ -279,3 +285,146 @@ def _refuse_bad(request: SandboxRequest) -> None:
     if min(request.limits.wall_s, request.limits.cpu_s, request.limits.workspace_mb) <= 0:
         hint = "leave the defaults, or give larger ones"
         raise Mistake("a limit of the sandbox is not above 0", code="bad_limit", hint=hint)
+
+
+_LOOK_S = 0.1
+_CHUNK = 1 << 16
+_MEBI = 1024 * 1024
+_TESTIMONY_BYTES = 16_000_000
+_MOST_FILES = 200_000
+"""In the workspace. A file system in memory limits bytes; empty files take memory that it does not count."""
+_PAGE = os.sysconf("SC_PAGESIZE")
+
+
+@dataclass(slots=True)
+class _WatchedRun:
+    """What was seen of a run."""
+
+    output: bytearray = field(default_factory=bytearray)
+    testimony: bytearray = field(default_factory=bytearray)
+    archive: BinaryIO = field(default_factory=tempfile.TemporaryFile)
+    archived: int = 0
+    ended: Ended = Ended.EXIT
+    seconds: float = 0.0
+    started: float | None = None
+    """When the command did, by the monotonic clock."""
+    stopped: bool = False
+    """Whether the command was ended at its limit of time; what it left is brought back all the same."""
+    overfull: bool = False
+    """Whether more came back than a workspace can hold."""
+
+
+def _grace(limits: SandboxLimits) -> float:
+    """Seconds beyond the command's own limit, in which its files are copied in and brought back."""
+    return 5.0 + limits.workspace_mb / 32
+
+
+def _watch(process: subprocess.Popen[bytes], channels: dict[str, IO[bytes]], limits: SandboxLimits) -> _WatchedRun:
+    """Follow a sandbox to its end."""
+    begun = time.monotonic()
+    seen = _WatchedRun()
+    next_look = begun + _LOOK_S
+    with selectors.DefaultSelector() as selector:
+        for name, channel in channels.items():
+            selector.register(channel, selectors.EVENT_READ, name)
+        while selector.get_map():
+            for key, _ in selector.select(min(_LOOK_S, limits.wall_s)):
+                if not _take(key.data, os.read(key.fd, _CHUNK), seen=seen, limits=limits):
+                    selector.unregister(key.fileobj)
+            now = time.monotonic()
+            if now >= next_look:
+                next_look = now + _LOOK_S
+                _look(process.pid, seen, limits)
+            _keep_time(process.pid, seen, limits=limits, begun=begun)
+            if seen.ended is not Ended.EXIT:
+                break
+    _kill(process, wait_s=0.0 if seen.ended is not Ended.EXIT else _grace(limits))
+    seen.seconds = time.monotonic() - (begun if seen.started is None else seen.started)
+    if seen.stopped and seen.ended is Ended.EXIT:
+        seen.ended = Ended.TIME
+    return seen
+
+
+def _kill(process: subprocess.Popen[bytes], *, wait_s: float) -> None:
+    """Give it that long to end by itself, then end it and its group."""
+    try:
+        process.wait(wait_s)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _take(channel: str, chunk: bytes, *, seen: _WatchedRun, limits: SandboxLimits) -> bool:
+    """Keep what came; false at the end of a channel."""
+    if channel == "output":
+        room = limits.output_bytes - len(seen.output)
+        seen.output += chunk[:room]
+        if len(chunk) > room:
+            seen.ended = Ended.OUTPUT
+    elif channel == "witness":
+        seen.testimony += chunk[: _TESTIMONY_BYTES - len(seen.testimony)]
+    else:
+        seen.started = seen.started or time.monotonic()
+        seen.archived += len(chunk)
+        # Headers come on top of the contents: one block and the rounding for each file.
+        seen.overfull = seen.archived > 2 * limits.workspace_mb * _MEBI + 16 * _MEBI
+        if not seen.overfull:
+            seen.archive.write(chunk)
+    return bool(chunk)
+
+
+def _keep_time(pid: int, seen: _WatchedRun, *, limits: SandboxLimits, begun: float) -> None:
+    """End the command at its limit, and everything where that does not help in time."""
+    now = time.monotonic()
+    limit = (begun if seen.started is None else seen.started) + limits.wall_s
+    if now >= limit and seen.started is not None and not seen.stopped:
+        seen.stopped = True
+        for number in _commands(pid):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(number, signal.SIGKILL)
+    if now >= limit + _grace(limits):
+        seen.ended = Ended.TIME
+
+
+def _commands(pid: int) -> list[int]:
+    """What the shell inside has started: it is the first in the line of descent that is not bubblewrap."""
+    for number in _descendants(pid):
+        with suppress(OSError):
+            if Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"/bin/sh\0-c\0"):
+                return _children(number)
+    return []
+
+
+def _look(pid: int, seen: _WatchedRun, limits: SandboxLimits) -> None:
+    """End it where its processes hold too much memory, or too many files."""
+    held = files = 0
+    for number in _descendants(pid):
+        with suppress(OSError, ValueError):
+            # What it shares with others, such as a library, is not counted once more for each.
+            _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_text().split()
+            held += max(0, int(resident) - int(shared)) * _PAGE
+        with suppress(OSError):
+            found = os.statvfs(f"/proc/{number}/root{WORKSPACE}")
+            if found.f_blocks * found.f_frsize < 1 << 32:
+                files = max(files, found.f_files - found.f_ffree)
+    if held > limits.memory_mb * _MEBI or files > _MOST_FILES:
+        seen.ended = Ended.MEMORY
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """The processes that it started, and those that these started."""
+    waiting = deque([pid])
+    while waiting:
+        number = waiting.popleft()
+        yield number
+        waiting += _children(number)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):  # it may end while it is looked at, and so may each of its threads
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found += map(int, (thread / "children").read_text().split())
+    return found

@@ -1,4 +1,4 @@
-"""Errand → what bubblewrap is told, and the small shell script that is first to run inside. Pure; starts nothing.
+"""Sandbox request → what bubblewrap is told, and the small shell script that is first to run inside. Pure; starts nothing.
 
 Three channels lead out, and no other descriptor goes in: standard output is the command's, standard error brings the files back
 (and bubblewrap's own complaints, if it never comes to that), and standard input, turned round, is the witness's.

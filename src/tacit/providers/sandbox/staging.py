@@ -1,4 +1,4 @@
-"""Errand → a folder on the host that bubblewrap binds, and the archive that comes back → what changed. Starts nothing.
+"""Sandbox request → a folder on the host that bubblewrap binds, and the archive that comes back → what changed. Starts nothing.
 
 The archive was written beside code that nobody trusts, so it is read by a reader that knows four kinds of entry, takes no
 length on trust and unpacks nothing: its contents become values.
