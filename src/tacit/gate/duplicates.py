@@ -100,11 +100,6 @@ def _differing(left: SkillStep, right: SkillStep) -> str:
     return ""
 
 
-def fixed_of(step: SkillStep) -> list[str]:
-    """Return the arguments of a step with a fixed value, except those that say where."""
-    return [name for name, value in step.arguments.items() if name not in _LOCATION_ARGUMENTS and _is_fixed(value)]
-
-
 def _is_fixed(value: Any) -> bool:
     return not _PLACEHOLDER.search(str(value))
 
@@ -296,7 +291,7 @@ def _merged_names(stored: Sequence[str], more: Sequence[str]) -> tuple[str, ...]
     merged: list[str] = []
     matcher = difflib.SequenceMatcher(a=stored, b=more, autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        merged += stored[i1:i2] if stored[i1:i2] == more[j1:j2] else [*stored[i1:i2], *more[j1:j2]]
+        merged += [*stored[i1:i2], *more[j1:j2]]
     return tuple(dict.fromkeys(merged))
 
 
@@ -332,10 +327,18 @@ def disagreement(left: SkillContent, right: SkillContent) -> str:
 
 
 def fixed_arguments(content: SkillContent) -> frozenset[tuple[str, str]]:
-    """Return the tools and arguments that a procedure fixes for every task; none where it applies to certain cases only."""
+    """Return the tools and arguments that a procedure fixes for every task, except those that say where.
+
+    There are none where it applies to certain cases only.
+    """
     if content.kind is not Kind.PROCEDURE or _applies_to_cases(content):
         return frozenset()
-    return frozenset((step.tool, name) for step in content.steps for name in fixed_of(step))
+    return frozenset(
+        (step.tool, name)
+        for step in content.steps
+        for name, value in step.arguments.items()
+        if name not in _LOCATION_ARGUMENTS and _is_fixed(value)
+    )
 
 
 def disagreements(candidate: Candidate, others: Iterable[StoredVersion]) -> Iterator[Finding]:

@@ -165,8 +165,3 @@ def missing_evidence(
         if count(attempts) < least:
             return coded(GateReason.TOO_FEW_SUCCESSES, what=field_name(path), least=least)
     return None
-
-
-def no_successes(_: Collection[str]) -> int:
-    """Count nothing: for callers who know no attempts."""
-    return 0

@@ -37,7 +37,6 @@ from tacit.gate.formation_policy import (
     eligibility,
     is_machine_verified,
     missing_evidence,
-    no_successes,
     reason_against_acceptance,
 )
 
@@ -167,7 +166,7 @@ def judge(
     *,
     at: datetime,
     library_findings: Iterable[Finding] = (),
-    successes: CountSuccesses = no_successes,
+    successes: CountSuccesses = lambda _: 0,
 ) -> GateResult:
     """Judge one candidate against the policy and the known skills; return the verdict and what is to be stored.
 
@@ -233,22 +232,17 @@ class _Judgement:
             candidate, replaced = merge_remined(candidate, own)
             library_findings = [*replaced, *library_findings]
         eligible = list(eligibility(candidate, self._policy))
-        rejecting = [each for each in eligible if each.severity.at_least(REJECT_FROM)]
-        if rejecting and self._repeats_recallable(candidate):
-            eligible = [each for each in eligible if each not in rejecting]
-        elif rejecting:
-            return _Related(Relation.NONE, candidate, [*eligible, *library_findings])
+        if any(each.severity.at_least(REJECT_FROM) for each in eligible):
+            # The rules for new skills do not apply where a success repeats a recallable skill word for word.
+            is_success = candidate.assessment is not None and candidate.assessment.verified_success
+            repeated = (s for s in self._similar if s.status in RECALLABLE and s.skill.scope == candidate.scope)
+            if not is_success or all(stored.version.hash != candidate.content.hash() for stored in repeated):
+                return _Related(Relation.NONE, candidate, [*eligible, *library_findings])
+            eligible = [each for each in eligible if not each.severity.at_least(REJECT_FROM)]
         findings = [*eligible, *library_findings]
         if mined_again:
             return self._relate_remined(candidate, own, findings)
         return self._relate_by_similarity(candidate, findings)
-
-    def _repeats_recallable(self, candidate: Candidate) -> bool:
-        """Whether a success repeats a recallable skill word for word: then the rules for new skills do not apply."""
-        if candidate.assessment is None or not candidate.assessment.verified_success:
-            return False
-        recallable = [s for s in self._similar if s.status in RECALLABLE and s.skill.scope == candidate.scope]
-        return any(stored.version.hash == candidate.content.hash() for stored in recallable)
 
     def _relate_remined(self, candidate: Candidate, own: Sequence[StoredVersion], findings: list[Finding]) -> _Related:
         """Mining describes a known skill again: its next version, unless this was stored or rejected before."""

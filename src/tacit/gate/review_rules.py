@@ -15,7 +15,7 @@ from enum import StrEnum
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, check_transition, coded, parse_reasons
+from tacit.domain.lifecycle import CodedReason, Status, Transition, check_transition, coded, parse_reasons
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
@@ -82,11 +82,6 @@ def decide(
     reason = reason or coded(GateReason.DECIDED_BY_PERSON, decision=str(decision))
     text = str(reason) if isinstance(reason, CodedReason) else words_of_person(reason)
     return stored.transition_to(after, text, by=by, at=at)
-
-
-def makes_recallable(transition: Transition) -> bool:
-    """Whether a decision lets agents see the version, and so needs an approval."""
-    return transition.after in RECALLABLE
 
 
 def approve(

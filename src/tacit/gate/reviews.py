@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import Mistake
@@ -34,7 +35,6 @@ from tacit.gate.review_rules import (
     decide,
     has_reason,
     has_severe_findings,
-    makes_recallable,
     new_finding,
     not_confirmed,
     unbound_findings,
@@ -200,15 +200,14 @@ class Reviews:
         newest = sorted(moves, key=lambda move: move.at, reverse=True)
         if not has_reason(newest[0], GateReason.ROLLED_BACK):
             return newest[:1]
-        of_one = [has_reason(move, GateReason.ROLLED_BACK) and move.by == newest[0].by for move in newest]
-        return newest[: of_one.index(False) if False in of_one else len(newest)]
+        return list(takewhile(lambda m: has_reason(m, GateReason.ROLLED_BACK) and m.by == newest[0].by, newest))
 
     def _approval(self, stored: StoredVersion, move: Transition, ticked: Collection[str]) -> Approval | None:
         """The approval for a decision that makes a version recallable; None for other decisions.
 
         What was confirmed before the same content was retired need not be confirmed again when it is restored.
         """
-        if not makes_recallable(move):
+        if move.after not in RECALLABLE:
             if ticked:
                 message = "only an approval confirms external values"
                 raise Mistake(message, code="tick_without_approval", hint="leave out --tick")
@@ -216,9 +215,8 @@ class Reviews:
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
             required = {literal.key for literal in examination.literals}
-            given |= {
-                key for each in self._store.approvals(stored.version.id) for key in each.ticked if key in required
-            }
+            for each in self._store.approvals(stored.version.id):
+                given |= required.intersection(each.ticked)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
 
     # --- rechecks ---

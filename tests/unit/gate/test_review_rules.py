@@ -10,7 +10,7 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import Status, coded
+from tacit.domain.lifecycle import RECALLABLE, Status, coded
 from tacit.domain.skill import Capabilities
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
@@ -21,7 +21,6 @@ from tacit.gate.review_rules import (
     check_approval,
     decide,
     has_severe_findings,
-    makes_recallable,
     needs_attention,
     new_finding,
     unconfirmed_values,
@@ -249,7 +248,7 @@ def test_weights_are_distinguished():
     ],
 )
 def test_whatever_makes_recallable_needs_an_approval(status, decision, recallable):
-    assert makes_recallable(decide(stored(status=status), decision, by="ann", at=NOW)) is recallable
+    assert (decide(stored(status=status), decision, by="ann", at=NOW).after in RECALLABLE) is recallable
 
 
 def test_all_literals_that_are_not_confirmed_are_listed():

@@ -23,6 +23,7 @@ _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks without a visible form."""
 _SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Variation selectors: a run of them can spell a hidden text."""
+_HIDING = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
@@ -68,14 +69,12 @@ def hidden_characters(text: str) -> set[str]:
     """Return the names of control, bidirectional, zero-width, filling and tag characters in a text."""
     if text.isascii() and text.isprintable():
         return set()
-    hiding = {c for c in set(text) if _hides(c)} - {"\n", "\t"}  # most texts have few characters, and none of these
+    kinds = {
+        c: unicodedata.category(c) for c in set(text) - {"\n", "\t"}
+    }  # most texts have few characters, and none of these
+    hiding = {c for c, kind in kinds.items() if kind in _HIDING or c in _BLANKS or _SELECTOR.match(c)}
     found = {c for at, c in enumerate(text) if c in hiding and not _belongs(text, at)} if hiding else set()
     return {unicodedata.name(c, f"U+{ord(c):04X}") for c in found}
-
-
-def _hides(character: str) -> bool:
-    kind = unicodedata.category(character)
-    return kind in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") or character in _BLANKS or bool(_SELECTOR.match(character))
 
 
 def _belongs(text: str, at: int) -> bool:
@@ -120,13 +119,6 @@ def fold(text: str) -> str:
     return text if text.isascii() else text.translate(_FOLD)
 
 
-def mixed_words(text: str) -> list[re.Match[str]]:
-    """Return the words that mix Latin letters with lookalikes of other alphabets and read as one Latin word."""
-    if text.isascii():
-        return []
-    return [match for match in _MIXED.finditer(text) if fold(match[0]).isascii() and len(match[0]) > 3]
-
-
 _FLAG = "\U0001f3f4"
 _TAGS = re.compile("[\U000e0001-\U000e007f]+")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -158,7 +150,8 @@ class UnicodeCheck:
             if segment.is_block:
                 continue
             yield from _hidden(segment)
-            for match in mixed_words(segment.text)[:_MIXED_WORDS_MAX]:
+            mixed = (m for m in _MIXED.finditer(segment.text) if len(m[0]) > 3 and fold(m[0]).isascii())
+            for match in islice(mixed, _MIXED_WORDS_MAX):
                 reason = "mixes letters of two alphabets in one word, so that it looks like another word"
                 yield segment.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
 
