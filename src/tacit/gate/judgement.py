@@ -173,18 +173,17 @@ def judge(
     `similar` is the newest version of each similar skill; for a revision, all versions of its own. `library_findings` come
     from comparing it with the rest of the library. `successes` counts the independent verified ones among attempts.
     """
-    judgement = _Judgement(similar, policy, at, successes)
+    # A merged candidate has the attempts of both sides; the verdict is about its own.
+    judgement = _Judgement(similar, policy, at, successes, candidate.provenance.trajectory_ids)
     related = judgement.relate(candidate, list(library_findings))
     match related.relation:
         case Relation.NONE:
-            result = judgement.reject(related)
+            findings = [*related.findings, *safety(related.candidate)]
+            return GateResult(verdict=judgement.verdict(related, Decision.REJECT, findings))
         case Relation.REINFORCE:
-            result = judgement.confirm(related)
+            return judgement.confirm(related)
         case Relation.NEW | Relation.MERGE:
-            result = judgement.store(related)
-    # A merged candidate has the attempts of both sides; the verdict is about its own.
-    verdict = dataclasses.replace(result.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
-    return dataclasses.replace(result, verdict=verdict)
+            return judgement.store(related)
 
 
 def matching_version(candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
@@ -217,11 +216,13 @@ class _Related:
     """The version of the skill that it extends or confirms."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Judgement:
-    def __init__(
-        self, similar: Sequence[StoredVersion], policy: Policy, at: datetime, successes: CountSuccesses
-    ) -> None:
-        self._similar, self._policy, self._at, self._successes = similar, policy, at, successes
+    _similar: Sequence[StoredVersion]
+    _policy: Policy
+    _at: datetime
+    _successes: CountSuccesses
+    _attempts: tuple[str, ...]
 
     # --- what is it to the library? ---
 
@@ -307,25 +308,13 @@ class _Judgement:
 
     # --- make what is to be stored ---
 
-    def reject(self, related: _Related) -> GateResult:
-        """Store nothing but the verdict."""
-        findings = [*related.findings, *safety(related.candidate)]
-        return GateResult(verdict=self._verdict(related, Decision.REJECT, findings))
-
     def confirm(self, related: _Related) -> GateResult:
         """Confirm a known version; where the policy waited for more successes only, it goes on trial."""
         assert related.target is not None
         stored, findings = related.target, [*related.findings, *safety(related.candidate)]
         move = self._earned_trial(related.candidate, stored, findings)
         decision = Decision.ACCEPT if move or stored.status in RECALLABLE else Decision.HOLD
-        verdict = dataclasses.replace(
-            self._verdict(related, decision, findings),
-            name=stored.version.name,
-            content_hash=stored.version.hash,
-            skill_id=stored.skill.id,
-            version_id=stored.version.id,
-        )
-        return GateResult(verdict=verdict, transition=move)
+        return GateResult(verdict=self.verdict(related, decision, findings, stored.version), transition=move)
 
     def store(self, related: _Related) -> GateResult:
         """Make the version, the first of a new skill or the next of a known one, and run all checks on it."""
@@ -352,9 +341,7 @@ class _Judgement:
             by=candidate.by,
             at=self._at,
         )
-        verdict = dataclasses.replace(
-            self._verdict(related, decision, findings), skill_id=skill.id, version_id=version.id
-        )
+        verdict = self.verdict(related, decision, findings, version)
         return GateResult(verdict=verdict, skill=skill, version=version, transition=transition)
 
     def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[Decision, CodedReason | None]:
@@ -391,15 +378,21 @@ class _Judgement:
         approved = [s.version.content for s in self._similar if s.skill.id == skill_id and s.status in RECALLABLE]
         return [*examination.findings, *new_capability(examination.needs, approved)]
 
-    def _verdict(self, related: _Related, decision: Decision, findings: list[Finding]) -> Verdict:
+    def verdict(
+        self, related: _Related, decision: Decision, findings: list[Finding], version: SkillVersion | None = None
+    ) -> Verdict:
+        """Return the verdict on the candidate, or on the version that it became or confirms."""
+        content = version.content if version else related.candidate.content
         return Verdict(
             decision=decision,
             relation=related.relation,
             findings=tuple(findings),
             at=self._at,
-            name=related.candidate.content.name,
-            content_hash=related.candidate.content.hash(),
-            trajectory_ids=related.candidate.provenance.trajectory_ids,
+            name=content.name,
+            content_hash=content.hash(),
+            skill_id=version.skill_id if version else "",
+            version_id=version.id if version else "",
+            trajectory_ids=self._attempts,
             policy_hash=self._policy.hash(),
         )
 
