@@ -22,7 +22,7 @@ from tacit.config.location import HookEnvironment, find_location
 from tacit.domain.ports import Spending
 from tacit.learn.reading.prompt_files import prompt_file
 from tacit.learn.reading.reader import MAX_OUTPUT_TOKENS, MERGE, PATIENCE, READ
-from tacit.providers.usage_ledger import UsageLedger
+from tacit.providers.budget import UsageLedger
 from tacit.surfaces.hook import learner, learner_requests
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse

@@ -389,7 +389,7 @@ class _Judgement:
             findings=tuple(findings),
             at=self._at,
             name=content.name,
-            content_hash=content.hash(),
+            content_hash=version.hash if version else content.hash(),
             skill_id=version.skill_id if version else "",
             version_id=version.id if version else "",
             trajectory_ids=self._attempts,
