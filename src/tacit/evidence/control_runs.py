@@ -548,21 +548,15 @@ def unproven(
 
     It depends on the width of the interval, not on its position: shares that followed the estimate would bias it.
     """
-    if pinned or is_needed(content):
+    if pinned or content.kind in (Kind.NORM, Kind.PREFERENCE) or content.signature:
+        return 0.0
+    if any(_WARNING.search(text) for _, text in field_texts(content)):
+        return 0.0  # a run without it may cause harm
+    needed = needed_capabilities(HashedContent(content, content.hash()))
+    if not _HARMFUL.isdisjoint({*needed.effects, *content.capabilities.effects}):
         return 0.0
     known = lift(evidence, session=session, measures=(Measure.SUCCESS,)).success
     if known is None:
         return FULLY
     half = (known.high - known.low) / 2
     return next((level for width, level in _LEVELS if half > width), LEAST)
-
-
-def is_needed(content: SkillContent) -> bool:
-    """Whether a run without it may cause harm, so that it is never held out."""
-    if content.kind in (Kind.NORM, Kind.PREFERENCE) or content.signature:
-        return True
-    if any(_WARNING.search(text) for _, text in field_texts(content)):
-        return True
-    return not _HARMFUL.isdisjoint(
-        {*needed_capabilities(HashedContent(content, content.hash())).effects, *content.capabilities.effects}
-    )

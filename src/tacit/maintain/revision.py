@@ -125,25 +125,22 @@ class SkillFindings:
         return self.comparison.regressions if self.comparison else ()
 
 
-class _LibrarySteps:
-    """The steps of all skills in use, by label."""
+_LibrarySteps = Mapping[str, Sequence[tuple[str, SkillStep]]]
+"""Label → the steps of all skills in use that have it, each with the id of its skill."""
 
-    def __init__(self, skills: Iterable[StoredVersion]) -> None:
-        self._steps: dict[str, list[tuple[str, SkillStep]]] = {}
-        for stored in skills:
-            for step in stored.version.content.steps:
-                self._steps.setdefault(label_of(step), []).append((stored.skill.id, step))
 
-    def includes(self, call: RunCall, *, except_skill: str) -> bool:
-        """Whether another skill has this call as a step."""
-        return any(owner != except_skill and fits(step, call.step) for owner, step in self._steps.get(call.label, ()))
+def _library_steps(store: Store) -> _LibrarySteps:
+    found: dict[str, list[tuple[str, SkillStep]]] = {}
+    for stored in current(store, statuses=RECALLABLE):
+        for step in stored.version.content.steps:
+            found.setdefault(label_of(step), []).append((stored.skill.id, step))
+    return found
 
 
 def examine_all(store: Store) -> list[SkillFindings]:
     """Return the findings on every skill in use that has any, by name."""
-    skills = current(store, statuses=RECALLABLE)
-    library = _LibrarySteps(skills)
-    findings = [examine(store, stored, library=library) for stored in skills]
+    library = _library_steps(store)
+    findings = [examine(store, stored, library=library) for stored in current(store, statuses=RECALLABLE)]
     return [
         each
         for each in findings
@@ -154,7 +151,7 @@ def examine_all(store: Store) -> list[SkillFindings]:
 def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | None = None) -> SkillFindings:
     """Return what runs show about one version."""
     version = stored.version
-    library = library or _LibrarySteps(current(store, statuses=RECALLABLE))
+    library = _library_steps(store) if library is None else library
     noted = friction_notes.frictions_by_run(store, version.id)
     kept = store.evidence([version.id])[version.id]
     found: list[Episode] = []
@@ -248,11 +245,12 @@ def _revision(
         return None
     rejected = [other.version.content for other in known if _refines(other, stored) and other.status in _REJECTED]
     frictions = {run.trajectory.id: frictions_of(run) for run in runs}
-    context = RevisionContext(
-        used_elsewhere=lambda call: library.includes(call, except_skill=stored.skill.id),
-        frictions=frictions,
-        rejected=rejected,
-    )
+
+    def used_elsewhere(call: RunCall) -> bool:
+        others = (step for owner, step in library.get(call.label, ()) if owner != stored.skill.id)
+        return any(fits(step, call.step) for step in others)
+
+    context = RevisionContext(used_elsewhere=used_elsewhere, frictions=frictions, rejected=rejected)
     found = proposed_revision(stored.version, runs, context)
     if found is None or any(same_revision_content(found.content, other.version.content) for other in known):
         return None

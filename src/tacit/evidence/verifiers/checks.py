@@ -40,6 +40,11 @@ _COUNTING = frozenset({"pytest", "py.test", "unittest"})
 """Test runners that always print how many tests they ran."""
 
 
+def no_evidence(code: str, message: str, hint: str) -> NoReturn:
+    """Raise the outage of a check that shows nothing."""
+    raise VerifierOutage(message, code=code, hint=hint)
+
+
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
     """Run a verifier for a use, in its own folder if it names one, else in the current folder of the project."""
     folder = getattr(verifier, "cwd", None) or getattr(verifier, "checkout", None)
@@ -95,7 +100,7 @@ class Command(BaselineCheck):
         elif found and not found.passed and not found.failed:
             why = f"`{self.command}` ran no test ({found})"
         if why:
-            raise VerifierOutage(why, code="no_test_ran", hint="let it run at least one test, and print how many")
+            no_evidence("no_test_ran", why, "let it run at least one test, and print how many")
         return status, output, found, doubt
 
 
@@ -133,18 +138,16 @@ _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.
 def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") -> tuple[int, str]:
     """Run a command to its end; a missing program, a kill from outside or a timeout is an outage."""
     if not command.strip():
-        raise VerifierOutage(
-            "there is no command to run", code="no_command", hint="give a command whose exit status shows the outcome"
-        )
+        no_evidence("no_command", "there is no command to run", "give a command whose exit status shows the outcome")
     with tempfile.TemporaryDirectory() as caches:
         environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
         status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
     if status in (_NOT_EXECUTABLE, _NOT_FOUND):
         hint = "install the program or correct the command; no outcome was recorded"
-        raise VerifierOutage(f"`{command}` could not be run (exit {status})", code="command_not_runnable", hint=hint)
+        no_evidence("command_not_runnable", f"`{command}` could not be run (exit {status})", hint)
     killer = -status if status < 0 else status - _SIGNAL_BASE
     if killer in _FROM_OUTSIDE:
-        raise VerifierOutage(f"`{command}` was killed by signal {killer}", code="command_killed", hint="run it again")
+        no_evidence("command_killed", f"`{command}` was killed by signal {killer}", "run it again")
     return status, output.decode("utf-8", "replace")
 
 
@@ -235,9 +238,7 @@ class FileState(BaselineCheck):
         folder = self.folder(self.cwd)
         file = folder / self.path
         if not file.resolve().is_relative_to(folder):
-            raise VerifierOutage(
-                f"{self.path} is outside the workspace", code="outside_workspace", hint="name a file of the workspace"
-            )
+            no_evidence("outside_workspace", f"{self.path} is outside the workspace", "name a file of the workspace")
         data = _file_content(file)
         holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
         words = f"{self.path} {self.state} {self.value}".strip()
@@ -254,11 +255,8 @@ class FileState(BaselineCheck):
 
     def _changed(self, file: Path, data: bytes | None) -> bool:
         if self.baseline is None:
-            raise VerifierOutage(
-                "the time of the use is not known",
-                code="no_baseline",
-                hint="record it for a use, or check something else of the file",
-            )
+            hint = "record it for a use, or check something else of the file"
+            no_evidence("no_baseline", "the time of the use is not known", hint)
         before = self.baseline.held_before(file)
         return data != before if before is not None or data is None else self.baseline.is_newer(file)
 
@@ -276,12 +274,10 @@ def _file_content(file: Path) -> bytes | None:
     try:
         if not file.is_file():
             if file.exists():
-                raise VerifierOutage(f"{file.name} is no regular file", code="not_a_file", hint="name a file")
+                no_evidence("not_a_file", f"{file.name} is no regular file", "name a file")
             return None
         if file.stat().st_size > _MOST_BYTES:
-            raise VerifierOutage(
-                f"{file.name} is too large", code="file_too_large", hint=f"at most {_MOST_BYTES} bytes"
-            )
+            no_evidence("file_too_large", f"{file.name} is too large", f"at most {_MOST_BYTES} bytes")
         return file.read_bytes()
     except OSError as error:
         raise VerifierOutage(
@@ -300,7 +296,7 @@ class Person:
     def verify(self) -> Check:
         """Return the verdict."""
         if not self.by.strip():
-            raise VerifierOutage("a person's verdict needs their name", code="name_missing", hint="give by=")
+            no_evidence("name_missing", "a person's verdict needs their name", "give by=")
         return Check(passed=self.passed, verifier=f"person: {self.by}", detail=self.note, grade=Grade.HUMAN)
 
 
@@ -318,7 +314,7 @@ class Postconditions(BaselineCheck):
         """Run each check; the first that fails decides."""
         checks = [filled(content, check, self.parameters) for content in self.contents for check in checks_of(content)]
         if not checks:
-            raise VerifierOutage("no skill was given", code="not_checkable", hint="name the use of a skill")
+            no_evidence("not_checkable", "no skill was given", "name the use of a skill")
         found: list[Check] = []
         for check in dict.fromkeys(checks):
             found.append(Command(check, self.cwd, self.timeout_s, baseline=self.baseline).verify())
@@ -377,27 +373,18 @@ class CIResult(BaselineCheck):
         file = (folder / self.path).resolve()
         data = read_bytes(file)
         if self.baseline and not self.baseline.is_newer(file):
-            _no_evidence(
-                "result_too_old",
-                f"{self.path.name} is older than the use of the skill",
-                "give the result of a run after it",
-            )
+            why = f"{self.path.name} is older than the use of the skill"
+            no_evidence("result_too_old", why, "give the result of a run after it")
         is_xml = data.lstrip().startswith(b"<")
         counted, commits = parse_junit(data, str(file)) if is_xml else _parse_json(data, file)
         here = checked_out(folder)
         for commit in filter(None, commits):
             if not re.fullmatch(r"[0-9a-f]{7,64}", commit) or not here.startswith(commit):
-                _no_evidence(
-                    "other_commit",
-                    f"{self.path.name} is of another commit ({commit[:12]})",
-                    f"checked out is {here[:12] or 'none'}",
-                )
+                why = f"{self.path.name} is of another commit ({commit[:12]})"
+                no_evidence("other_commit", why, f"checked out is {here[:12] or 'none'}")
         if not counted.passed and not counted.failed:
-            _no_evidence(
-                "no_test_ran",
-                f"{self.path.name} shows no test that ran ({counted})",
-                "give the result of a run that tested something",
-            )
+            why = f"{self.path.name} shows no test that ran ({counted})"
+            no_evidence("no_test_ran", why, "give the result of a run that tested something")
         inside = f"{self.path.name} is in the workspace, where the run itself could write it"
         doubt = self.reservation or (inside if file.is_relative_to(folder) else "")
         return Check(passed=not counted.failed, verifier=f"ci: {file.name}", detail=str(counted), doubt=doubt)
@@ -407,14 +394,11 @@ def _parse_json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        _no_evidence("invalid_report", f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
+        no_evidence("invalid_report", f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
     found = list(_verdicts(document))
     if not found:
-        _no_evidence(
-            "no_conclusion",
-            f"{file} states no conclusion",
-            'such as {"conclusion": "success", "head_sha": …, "tests": 12}',
-        )
+        example = '{"conclusion": "success", "head_sha": …, "tests": 12}'
+        no_evidence("no_conclusion", f"{file} states no conclusion", f"such as {example}")
     counts = ((each.passed, each.failed, each.left_out) for each, _ in found)
     return ResultCounts(*map(sum, zip(*counts, strict=True))), [commit for _, commit in found if commit]
 
@@ -436,7 +420,7 @@ def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
 def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
     """The counts of one run: of its tests, or else of its conclusion."""
     if document.get("status") in _UNFINISHED or document.get("conclusion") == "cancelled":
-        _no_evidence("run_not_ended", "a run in it has not ended", "wait for it, and give the result then")
+        no_evidence("run_not_ended", "a run in it has not ended", "wait for it, and give the result then")
     verdict = next((str(document[name]).casefold() for name in _VERDICT if isinstance(document.get(name), str)), "")
     summary = document.get("summary") if isinstance(document.get("summary"), Mapping) else document
     assert isinstance(summary, Mapping)
@@ -454,7 +438,3 @@ def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
 
 def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _no_evidence(code: str, message: str, hint: str) -> NoReturn:
-    raise VerifierOutage(message, code=code, hint=hint)
