@@ -194,9 +194,11 @@ class Maintenance:
 
         It waits for a person; once approved it is on trial next to its parent, with its own evidence.
         """
-        return revision.propose_revision(
-            self._store, self._admission.admit_in_scope, queries.find(self._store, reference)
-        )
+        candidate = revision.examine(self._store, queries.find(self._store, reference)).candidate
+        if candidate is None:
+            return None
+        with self._store.transaction():
+            return self._admission.admit_in_scope(candidate)
 
     def contradictions(self, version_id: str) -> list[Finding]:
         """Return the skills in use that a version contradicts."""

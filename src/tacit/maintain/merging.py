@@ -302,12 +302,9 @@ class _SimilarityGroup:
         self._actions = [frozenset(shapes) for shapes in self._shapes]
         required = [[step for step in content.steps if not step.optional] for content in contents]
         self._last_actions = [frozenset(shapes(steps[-1:])) for steps in required]  # what a skill is for
-        self._subject_words = [_subject_words(content) for content in contents]
-        features = [
-            word | {("step", each) for each in actions}
-            for word, actions in zip(self._subject_words, self._actions, strict=True)
-        ]
-        self.index = NeighbourIndex([frozenset(each) for each in features], holders_max=MOST_PER_FEATURE)
+        steps = [frozenset(("step", each) for each in actions) for actions in self._actions]
+        features = [_subject_words(content) | own for content, own in zip(contents, steps, strict=True)]
+        self.index = NeighbourIndex(features, holders_max=MOST_PER_FEATURE)
 
     def similarity(self, one: int, other: int, least: float) -> float:
         """Return the gate's similarity, or the share of common actions where both take the same unusual ones.
@@ -318,20 +315,18 @@ class _SimilarityGroup:
         ends = self._last_actions[one], self._last_actions[other]
         if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):
             return 0.0
-        same, left = self._shared_actions(one, other), self._contents[one]
-        ours, theirs = self._shapes[one], self._shapes[other]
-        bound = 1.0
-        if (
-            ours
-            and theirs
-            and left.kind is Kind.PROCEDURE
-            and not (left.sub_skills or self._contents[other].sub_skills)
-        ):
+        same, bound = self._shared_actions(one, other), 1.0
+        (left, right), ours, theirs = (
+            (self._contents[one], self._contents[other]),
+            self._shapes[one],
+            self._shapes[other],
+        )
+        if ours and theirs and left.kind is Kind.PROCEDURE and not (left.sub_skills or right.sub_skills):
             shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
             bound = ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
         if same >= least or bound < least:
             return same
-        return similarity(self._contents[one], self._contents[other])
+        return similarity(left, right)
 
     def _shared_actions(self, one: int, other: int) -> float:
         """The shared part of two skills' actions, weighted by rarity; 0 where none of them is unusual here."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tacit.domain.candidate import Candidate, Verdict
+from tacit.domain.candidate import Candidate
 from tacit.domain.care import Advice, Care, CareKind, CareReason
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
@@ -170,7 +170,7 @@ def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | Non
     waiting = [other for other in known if _refines(other, stored) and other.status not in _REJECTED | RECALLABLE]
     return SkillFindings(
         stored=stored,
-        quality=usage_quality(evidence, met, votes=votes(evidence)),
+        quality=usage_quality(evidence, met),
         met=met,
         revision=revision,
         candidate=OriginLimiter(store).limit_origins(_candidate(stored, revision)) if revision else None,
@@ -193,15 +193,6 @@ def compare_with_parent(store: Store, stored: StoredVersion) -> ParentComparison
         after=reliability(evidence[ids[0]]),
         regressions=regressions(evidence[ids[0]], earlier),
     )
-
-
-def propose_revision(store: Store, admit: Callable[[Candidate], Verdict], stored: StoredVersion) -> Verdict | None:
-    """Send the next version that runs suggest to the gate; None where they suggest none, or it was proposed before."""
-    candidate = examine(store, stored).candidate
-    if candidate is None:
-        return None
-    with store.transaction():
-        return admit(candidate)
 
 
 def cares(store: Store) -> list[Care]:
@@ -305,10 +296,8 @@ def _ancestors(store: Store, stored: StoredVersion) -> Iterator[StoredVersion]:
 # --- quality in use ---------------------------------------------------------------------------------------------------
 
 
-def usage_quality(
-    evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]], *, votes: Sequence[Evidence] = ()
-) -> UsageQuality:
-    """Judge one version by its runs; `met` maps trajectories to their friction, `votes` are the results that count.
+def usage_quality(evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]]) -> UsageQuality:
+    """Judge one version by its runs; `met` maps trajectories to their friction.
 
     Every run that used the version counts, also one of which only its friction is known: otherwise the average would be
     too high. A mere deviation is listed by step, and is no friction of a use.
@@ -321,7 +310,8 @@ def usage_quality(
         return item.use_id or known_as.get(item.trajectory_id, item.trajectory_id)
 
     uses = {use(item) for item in shown} | {known_as.get(key, key) for key in met if met[key]}
-    succeeded = sum(item.outcome is Outcome.SUCCESS for item in votes)
+    cast = votes(evidence)
+    succeeded = sum(item.outcome is Outcome.SUCCESS for item in cast)
     steps: dict[int, Counter[str]] = {}
     for friction in (each for frictions in met.values() for each in frictions):
         steps.setdefault(friction.step, Counter())[str(friction.kind)] += 1
@@ -329,13 +319,13 @@ def usage_quality(
         uses=len(uses),
         met=sum(friction.resisted for frictions in met.values() for friction in frictions),
         by_step={step: dict(steps[step]) for step in sorted(steps)},
-        verified=len(votes),
+        verified=len(cast),
         succeeded=succeeded,
         themes=_themes(met.values()),
     )
     reasons: list[CodedReason] = []
-    if len(votes) >= VERIFIED_LEAST and succeeded / len(votes) < SUCCESS_RATE_LEAST:
-        figures = {"succeeded": succeeded, "verified": len(votes), "least": SUCCESS_RATE_LEAST}
+    if len(cast) >= VERIFIED_LEAST and succeeded / len(cast) < SUCCESS_RATE_LEAST:
+        figures = {"succeeded": succeeded, "verified": len(cast), "least": SUCCESS_RATE_LEAST}
         reasons.append(coded(CareReason.LOW_SUCCESS_RATE, **figures))
     if found.uses >= USES_LEAST and found.per_use >= FRICTION_MOST:
         reasons.append(coded(CareReason.HIGH_FRICTION, per_use=found.per_use, uses=found.uses))

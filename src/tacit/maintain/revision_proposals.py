@@ -147,8 +147,7 @@ def _applied(version: SkillVersion, edits: Sequence[Edit], runs: Sequence[SkillR
             pitfalls.append(dataclasses.replace(edit.pitfall, step=moved.get(edit.step)))
     body = _corrected_body(content, edits, grounding)
     changed = dataclasses.replace(content, steps=tuple(steps), pitfalls=tuple(pitfalls), body=body)
-    used = {run.trajectory.id: run for edit in edits for run in edit.runs}
-    return _revision(version, changed, moved, grounding, reasons=[e.reason for e in edits], runs=list(used.values()))
+    return _revision(version, changed, moved, grounding, edits)
 
 
 def _revision(
@@ -156,35 +155,36 @@ def _revision(
     content: SkillContent,
     moved: Mapping[int, int],
     grounding: Mapping[str, tuple[Span, ...]],
-    *,
-    reasons: Sequence[CodedReason],
-    runs: Sequence[SkillRun],
+    edits: Sequence[Edit],
 ) -> Revision:
     """Return the next version with the origin of every field; `moved` maps old step numbers to new ones."""
     stays = {now for old, now in moved.items() if content.steps[now] == version.content.steps[old]}
-    origins: dict[str, Origin] = {}
+
+    def new_path(path: str) -> str:
+        """The new path of an unchanged field; empty where it is gone or changed."""
+        name, _, rest = path.partition(".")
+        number, dot, tail = rest.partition(".")
+        if name != "steps" or not number.isdigit():
+            return path
+        now = moved.get(int(number))
+        return f"steps.{now}{dot}{tail}" if now in stays else ""
+
+    defaults = with_default_origins(version.content, version.origins)
+    origins = {now: origin for path, origin in defaults.items() if (now := new_path(path))}
     rests = dict(grounding)
-    for path, origin in with_default_origins(version.content, version.origins).items():
-        if now := _new_path(path, moved, stays):
-            origins[now] = origin
     for path, spans in version.provenance.grounding.items():
-        if now := _new_path(path, moved, stays):
+        if now := new_path(path):
             rests[now] = tuple(dict.fromkeys((*spans, *rests.get(now, ()))))[: len(spans) + MOST_SPANS]
     for path in grounding:
         if not (path.startswith("steps.") and int(path.removeprefix("steps.")) in stays):
             origins[path] = lowest((Origin.AGENT, origins.get(path, Origin.AGENT)))
-    ids = tuple(dict.fromkeys(run.trajectory.id for run in runs))
-    return Revision(content=content, origins=origins, grounding=rests, reasons=tuple(reasons), trajectory_ids=ids)
-
-
-def _new_path(path: str, moved: Mapping[int, int], stays: set[int]) -> str:
-    """The new path of an unchanged field; empty where it is gone or changed."""
-    name, _, rest = path.partition(".")
-    number, dot, tail = rest.partition(".")
-    if name != "steps" or not number.isdigit():
-        return path
-    now = moved.get(int(number))
-    return f"steps.{now}{dot}{tail}" if now in stays else ""
+    return Revision(
+        content=content,
+        origins=origins,
+        grounding=rests,
+        reasons=tuple(edit.reason for edit in edits),
+        trajectory_ids=tuple(dict.fromkeys(run.trajectory.id for edit in edits for run in edit.runs)),
+    )
 
 
 def _corrected_body(content: SkillContent, edits: Sequence[Edit], grounding: dict[str, tuple[Span, ...]]) -> str:

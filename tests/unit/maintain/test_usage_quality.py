@@ -7,7 +7,6 @@ import pytest
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.domain.lifecycle import coded
 from tacit.evidence.friction import Friction, FrictionKind
-from tacit.evidence.reliability import votes
 from tacit.maintain.revision import UsageQuality, regressions, usage_quality
 from tests.unit.making import later
 
@@ -41,7 +40,7 @@ def result(
 
 def judged(evidence: list[Evidence], met: dict[str, list[Friction]] | None = None) -> UsageQuality:
     """As `refining` asks: with the results that count for reliability."""
-    return usage_quality(evidence, met or {}, votes=votes(evidence))
+    return usage_quality(evidence, met or {})
 
 
 def test_runs_of_which_only_friction_is_known_count_as_uses() -> None:
