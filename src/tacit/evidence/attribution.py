@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.domain.evidence import Following
-from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
+from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.text.error_signatures import error_signature, without_name
 from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values, is_independent, is_specific
@@ -133,15 +133,6 @@ def _does_forbidden(done: Sequence[DoneOperation], content: SkillContent) -> boo
     wanted = {(each.operation.name, each.operation.line) for each in wanted_operations(content)}
     forbidden = [each for each, is_wanted in named if is_wanted is False and (each.name, each.line) not in wanted]
     return any(_is_named(operation, each.operation) for each in done for operation in forbidden)
-
-
-def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Iterator[tuple[str, int]]:
-    """Yield tools that runs wrongly ended with, and the step that was due."""
-    for pitfall in pitfalls:
-        if pitfall.kind == "wrong end" and pitfall.step is not None and pitfall.step < len(steps):
-            named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
-            if named:
-                yield plain_name(named[1]), pitfall.step
 
 
 def _named_operations(text: str) -> Iterator[tuple[Operation, bool | None]]:
@@ -311,7 +302,11 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
     missing, made = found.missing(), {each.operation.name for each in found.done}
-    ended_wrongly = any(tool in made and due in missing for tool, due in wrong_ends(content.pitfalls, content.steps))
+    ended_wrongly = False
+    for pitfall in content.pitfalls:  # runs ended with that tool although its step was due
+        if pitfall.kind == "wrong end" and pitfall.step in missing and pitfall.step < len(content.steps):
+            named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
+            ended_wrongly = ended_wrongly or (named is not None and plain_name(named[1]) in made)
     if ended_wrongly or found.is_opposed() or _does_forbidden(found.done, content):
         following = Following.CONTRADICTED
         reasons.insert(0, "it did the opposite of what is laid down, or what is advised against")

@@ -55,9 +55,9 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
     Results from elsewhere are used where that key has none, and weigh less as its own votes come in.
     """
     rows = list(evidence)
-    by_distance: list[list[Evidence]] = [[], [], [], []]
+    by_distance: list[list[Evidence]] = [[], [], [], []]  # from the key: same, another scope, another model, both
     for item in rows:
-        by_distance[_distance(item, model, scope)].append(item)
+        by_distance[2 * (bool(model) and item.model != model) + (bool(scope) and item.scope != scope)].append(item)
     successes = trials = 0.0
     for results in reversed(by_distance):
         worked, cast = _tally(votes(results))
@@ -102,11 +102,6 @@ def confirmed_at(version: SkillVersion, evidence: Iterable[Evidence]) -> datetim
     """Return when a version last worked: its latest verified success, else its creation."""
     worked = (item.at for item in votes(evidence) if item.outcome is Outcome.SUCCESS)
     return max(worked, default=version.created_at)
-
-
-def _distance(item: Evidence, model: str, scope: str) -> int:
-    """How far a result is from the key: 0 same, 1 another scope, 2 another model, 3 both."""
-    return 2 * (bool(model) and item.model != model) + (bool(scope) and item.scope != scope)
 
 
 def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:

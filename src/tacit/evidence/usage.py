@@ -52,13 +52,7 @@ def was_used(
         return found.following is Following.FOLLOWED
     if found is not None or content.kind is Kind.PROCEDURE:
         return None
-    return _used_by_words(content, trajectory, start=start, known=_words("\n".join(other_texts)), asked=asked)
-
-
-def _used_by_words(
-    content: SkillContent, trajectory: Trajectory, *, start: int, known: set[str], asked: Collection[int]
-) -> bool | None:
-    seen = known | _words(trajectory.task.text)
+    seen = _words("\n".join(other_texts)) | _words(trajectory.task.text)
     for step in trajectory.steps[:start]:
         seen |= _received_words(step, asked) | _agent_words(step)
     # in short and at full length: of a long entry the agent may use the point and not the words

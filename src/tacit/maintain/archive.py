@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -88,9 +88,22 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
     """Return everything that happened to a skill, oldest first; equal events in a row are grouped."""
     versions = store.versions(skill_id)
     subjects = [skill_id, *(stored.version.id for stored in versions)]
-    # the results come first: what a move rests on precedes it
-    events = [event for stored in versions for event in _result_events(store, stored)]
-    events += [event for number, stored in enumerate(versions, 1) for event in _status_events(store, stored, number)]
+    events: list[HistoryEvent] = []
+    for version_id in subjects[1:]:  # the results come first: what a move rests on precedes it
+        for each in store.evidence([version_id])[version_id]:
+            without, following = "without it: " if each.control else "", f", {each.following}" if each.following else ""
+            what = f"{without}{each.outcome} ({each.grade}{following})"
+            events.append(HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id))
+    for number, version in enumerate((stored.version for stored in versions), 1):
+        for move in store.transitions(version.id):
+            if move.before is None:
+                by = version.provenance.made_by or move.by
+                parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
+                what = f"version {number} made{parents}: {move.after}"
+            else:
+                by, resting = move.by, f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
+                what = f"{move.before} → {move.after}{resting}"
+            events.append(HistoryEvent(at=move.at, what=what, why=move.reason, by=by, version_id=version.id))
     for remark in (remark for subject in subjects for remark in store.remarks(subject)):
         if remark.about in HISTORY_REMARKS:
             pin = "pinned" if remark.text else "no longer pinned"
@@ -98,29 +111,6 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
             events.append(HistoryEvent(at=remark.at, what=what, why=why, by=remark.by, version_id=remark.subject))
     events += [event for extension in extensions for event in extension.history(subjects)]
     return grouped(events)
-
-
-def _status_events(store: Store, stored: StoredVersion, number: int) -> Iterator[HistoryEvent]:
-    version = stored.version
-    for move in store.transitions(version.id):
-        by = move.by
-        if move.before is None:
-            by = version.provenance.made_by or move.by
-            parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
-            what = f"version {number} made{parents}: {move.after}"
-        else:
-            resting = f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
-            what = f"{move.before} → {move.after}{resting}"
-        yield HistoryEvent(at=move.at, what=what, why=move.reason, by=by, version_id=version.id)
-
-
-def _result_events(store: Store, stored: StoredVersion) -> Iterator[HistoryEvent]:
-    version_id = stored.version.id
-    for each in store.evidence([version_id])[version_id]:
-        without = "without it: " if each.control else ""
-        following = f", {each.following}" if each.following else ""
-        what = f"{without}{each.outcome} ({each.grade}{following})"
-        yield HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
 
 
 def _remark_words(text: str) -> str:

@@ -151,33 +151,32 @@ def _exported(context: StoreContext, root: Path) -> Iterator[_Folder]:
 
 
 def _write(context: StoreContext, root: Path, stored: StoredVersion) -> ExportedFolder | None:
-    path = root / stored.version.name
+    path, action = root / stored.version.name, "written"
     there = next((folder for folder in _exported(context, root) if folder.path == path), None)
-    if there is None and render.find_skill_md(path):
-        return ExportedFolder(path=path, name=stored.version.name, action="foreign")
-    if there is not None and render.is_copy(there.parsed.content, stored.version.content):
+    if there is None:
+        action = "foreign" if render.find_skill_md(path) else "written"
+    elif render.is_copy(there.parsed.content, stored.version.content):
         if there.source.version.id == stored.version.id:
             return None
-    elif there is not None and there.edited:
-        return ExportedFolder(path=path, name=stored.version.name, action="edited")
-    is_new = there is None
-    if there is not None:
-        _clear(there, keep_ignore=True)
-    stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
-    render.save(stored.version.content, root, stamp=stamp)
-    if is_new and not (path / IGNORE).exists():
-        (path / IGNORE).write_text("*\n", encoding="utf-8")
-    return ExportedFolder(path=path, name=stored.version.name, action="written")
+    elif there.edited:
+        action = "edited"
+    if action == "written":
+        if there is not None:
+            _clear(there, keep_ignore=True)
+        stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
+        render.save(stored.version.content, root, stamp=stamp)
+        if there is None and not (path / IGNORE).exists():
+            (path / IGNORE).write_text("*\n", encoding="utf-8")
+    return ExportedFolder(path=path, name=stored.version.name, action=action)
 
 
 def _remove(folder: _Folder, *, users_own: bool = False) -> ExportedFolder:
-    name = folder.source.version.name
+    action = "removed" if folder.is_ours or users_own else "kept"
     if folder.edited:
-        return ExportedFolder(path=folder.path, name=name, action="edited")
-    if not (folder.is_ours or users_own):
-        return ExportedFolder(path=folder.path, name=name, action="kept")
-    _clear(folder)
-    return ExportedFolder(path=folder.path, name=name, action="removed")
+        action = "edited"
+    if action == "removed":
+        _clear(folder)
+    return ExportedFolder(path=folder.path, name=folder.source.version.name, action=action)
 
 
 def _clear(folder: _Folder, *, keep_ignore: bool = False) -> None:

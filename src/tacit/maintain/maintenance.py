@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
-from tacit.domain.candidate import Decision, Finding, Verdict
+from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
 from tacit.domain.ledger import About, pinned
@@ -104,26 +104,26 @@ class Maintenance:
             return care
         try:
             with self._store.transaction():
-                self._apply_one(care, by=by)
+                if care.candidate:
+                    self._require_admission(care.candidate)
+                if care.move:  # on standing evidence decides, not the person who applies it
+                    who = BY_ITSELF if care.kind is CareKind.STANDING else by
+                    self._store.add_transition(dataclasses.replace(care.move, by=who, at=self.context.now(), id=""))
+                if care.remark:
+                    self._store.add(care.remark)
         except (StaleVersion, IllegalTransition, NotFound, GateRefusal) as refusal:
             why = coded(Advice.NOT_APPLIED, error=refusal.code, message=refusal.message)
             return dataclasses.replace(care, advice=(why,))
         return dataclasses.replace(care, applied=True)
 
-    def _apply_one(self, care: Care, *, by: str) -> None:
-        if care.candidate:
-            for stored in map(self._store.version, care.candidate.parents):
-                if stored.status in _GONE:  # turned down since the plan was made
-                    raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
-            verdict = self._admission.admit_in_scope(care.candidate)
-            if verdict.decision is Decision.REJECT:
-                why = "; ".join(each.message for each in verdict.findings[:2])
-                raise GateRefusal(f"the gate rejected it: {why}", code="rejected_by_gate")
-        if care.move:
-            who = BY_ITSELF if care.kind is CareKind.STANDING else by  # evidence decides, not the person who applies it
-            self._store.add_transition(dataclasses.replace(care.move, by=who, at=self.context.now(), id=""))
-        if care.remark:
-            self._store.add(care.remark)
+    def _require_admission(self, candidate: Candidate) -> None:
+        for stored in map(self._store.version, candidate.parents):
+            if stored.status in _GONE:  # turned down since the plan was made
+                raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
+        verdict = self._admission.admit_in_scope(candidate)
+        if verdict.decision is Decision.REJECT:
+            why = "; ".join(each.message for each in verdict.findings[:2])
+            raise GateRefusal(f"the gate rejected it: {why}", code="rejected_by_gate")
 
     def apply_status_changes(self, version_ids: Collection[str] | None = None) -> list[Transition]:
         """Apply the status changes that verified evidence calls for."""

@@ -146,23 +146,17 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
             project.add(approval)
         for remark in home.remarks(stored.skill.id, about=About.PROMOTION):
             project.add(remark)  # its source project and record
-        _admit(project, stored, policy=policy, at=at)
+        # An approval holds for the person who gave it; another policy of the project does not change the text. Under
+        # today's checks the mirror may have to wait, or is quarantined.
+        approval = replace(project.approvals(version.id)[-1], policy_hash=policy.hash(), id="")
+        check = check_approval(approval, version, examination=examine_version(version), policy=policy)
+        if check:
+            approved = coded("approved_at_home", by=approval.by)
+            project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
+        elif check.is_severe:
+            void = coded("approval_void", why=joined_text(check.reasons))
+            project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
         yield version.id
-
-
-def _admit(project: Store, stored: StoredVersion, *, policy: Policy, at: datetime) -> None:
-    """Let a mirror be recalled if its approval holds under today's checks; otherwise it waits or is quarantined."""
-    version = stored.version
-    approval = project.approvals(version.id)[-1]
-    # An approval holds for the person who gave it; another policy of the project does not change the text.
-    same_policy = replace(approval, policy_hash=policy.hash(), id="")
-    check = check_approval(same_policy, version, examination=examine_version(version), policy=policy)
-    if check:
-        approved = coded("approved_at_home", by=approval.by)
-        project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
-    elif check.is_severe:
-        void = coded("approval_void", why=joined_text(check.reasons))
-        project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
 
 
 def _follow(project: Store, home: Store, mirrors: Sequence[StoredVersion], *, at: datetime) -> Iterator[str]:

@@ -513,24 +513,19 @@ def record_objections(store: Store, stored: StoredVersion) -> Iterator[CodedReas
         notes = [promotion_fields(remark) for remark in store.remarks(stored.skill.id, about=About.PROMOTION)]
         pairs = dict.fromkeys((note.get("name", ""), note["doubt"]) for note in notes if note.get("doubt"))
         yield from (coded(PromotionReason.DOUBTED_ELSEWHERE, project=name, doubt=text) for name, text in pairs)
-    for name in dict.fromkeys(_contradicting_names(store, stored)):
-        yield coded(PromotionReason.CONTRADICTED_BY, name=name)
-
-
-def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
-    """The usable skills that contradict a version: as recorded, or as found now."""
-    ours = {stored.version.id, stored.skill.id}
+    names: list[str] = []  # usable skills that contradict it: as recorded, or as found now
+    ours, content = {version_id, stored.skill.id}, stored.version.content
     for remark in store.remarks(about=About.CONTRADICTION):
-        for other in {remark.subject, remark.other} - ours if ours & {remark.subject, remark.other} else ():
+        both = {remark.subject, remark.other}
+        for other in both - ours if ours & both else ():
             with suppress(NotFound):  # purged since
                 noted = store.version(other)
-                if noted.status in RECALLABLE:
-                    yield noted.version.name
-    content = stored.version.content
-    as_candidate = candidate_of(stored, content, Scope(Level.PROJECT), by="")
-    for near in queries.neighbours(store, as_candidate):
+                names += [noted.version.name] if noted.status in RECALLABLE else []
+    for near in queries.neighbours(store, candidate_of(stored, content, Scope(Level.PROJECT), by="")):
         if near.skill.id != stored.skill.id and disagreement(near.version.content, content):
-            yield near.version.name
+            names.append(near.version.name)
+    for name in dict.fromkeys(names):
+        yield coded(PromotionReason.CONTRADICTED_BY, name=name)
 
 
 # --- nomination: what qualifies for a broader scope by itself ---------------------------------------------------------

@@ -242,7 +242,12 @@ class FileState(BaselineCheck):
         data = _file_content(file)
         holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
         words = f"{self.path} {self.state} {self.value}".strip()
-        doubt = self.reservation or (f"{words}: this held before the run" if holds and self._was_so(file) else "")
+        held = False
+        if holds and self.baseline and self.state is not State.CHANGED:
+            before = self.baseline.held_before(file)
+            unchanged = before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file)
+            held = unchanged or self._is_so(before)  # unchanged since, committed or not
+        doubt = self.reservation or (f"{words}: this held before the run" if held else "")
         detail = "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
         return Check(passed=holds, verifier=f"file: {words}", detail=detail, doubt=doubt)
 
@@ -259,14 +264,6 @@ class FileState(BaselineCheck):
             no_evidence("no_baseline", "the time of the use is not known", hint)
         before = self.baseline.held_before(file)
         return data != before if before is not None or data is None else self.baseline.is_newer(file)
-
-    def _was_so(self, file: Path) -> bool:
-        if self.baseline is None or self.state is State.CHANGED:
-            return False
-        before = self.baseline.held_before(file)
-        if before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file):
-            return True  # unchanged since, committed or not
-        return self._is_so(before)
 
 
 def _file_content(file: Path) -> bytes | None:
