@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,6 @@ from tacit import render
 from tacit.config.checkout import commit_at_work, workspace
 from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
-from tacit.config.lazy import LazyModule
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Candidate, Verdict
@@ -41,6 +41,19 @@ from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
 from tacit.text.redaction import redact
+
+
+class LazyModule:
+    """A module that is imported when one of its attributes is first used. For type checking, import the module itself."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
 
 if TYPE_CHECKING:
     from tacit.evidence import journal_uses

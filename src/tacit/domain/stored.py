@@ -1,14 +1,14 @@
-"""What a store keeps and returns besides skills: documents, bookmarks, notes, search hits, renderings, episodes, audit."""
+"""What a store keeps and returns besides skills: passages, bookmarks, notes, search hits, renderings, episodes, audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.evidence import Assessment
-from tacit.domain.identity import STORED_AS, content_id, digest
+from tacit.domain.identity import STORED_AS, content_id
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Origin
@@ -17,7 +17,6 @@ ABSTRACT = "Abstract"
 """The section of a summary, whatever the document calls it."""
 REFERENCES = "References"
 """The section that lists other works; stored, but not content of the document."""
-EVIDENCE_TYPES = ("peer-reviewed", "book", "preprint", "informal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,29 +31,6 @@ class Passage:
     """From 1; 0 where the document has no pages."""
     line: int = 0
     """Of the file, from 1, where it has lines and no pages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A document as it was read."""
-
-    title: str
-    passages: tuple[Passage, ...]
-    source: str
-    """Where it came from: a file's name, an address, `arxiv:…`."""
-    authors: tuple[str, ...] = ()
-    year: int = 0
-    abstract: str = ""
-    evidence_type: str = "informal"
-    """`peer-reviewed`, `book`, `preprint` or `informal`."""
-    citations: int = 0
-    pages: int = 0
-    identifiers: Mapping[str, str] = field(default_factory=dict)
-    """Such as `arxiv`, `doi`, `s2`."""
-
-    def text_digest(self) -> str:
-        """Return the digest that binds the passages to the document's skill."""
-        return digest(self.passages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,27 +193,21 @@ class VectorSearch:
     ) -> list[tuple[int, float]]:
         """The best current versions of these kinds. A few candidates are filtered first, more only if too few remain."""
         scores = copy.scan(direction)
-        count, narrowed = limit * _CANDIDATES_PER_HIT + _EXTRA_CANDIDATES, kinds is None
+        if kinds is not None:
+            scores = copy.narrow(scores, self._of_kinds(kinds))
+        count = limit * _CANDIDATES_PER_HIT + _EXTRA_CANDIDATES
+        newest = (
+            "SELECT seq FROM json_each(?) AS few CROSS JOIN versions AS v ON v.seq = few.value WHERE seq = "
+            f"(SELECT max(seq) FROM versions WHERE skill_id = v.skill_id AND status IN ({_STATUSES}))"
+        )
         while available := int(numpy.count_nonzero(scores > _NEVER)):
             found = copy.best(scores, direction, count=min(count, available))
-            current = self._current_among([seq for seq, _ in found], kinds)
+            current = {row[0] for row in self._connection.run(newest, json.dumps([seq for seq, _ in found]))}
             kept = [each for each in found if each[0] in current]
             if len(kept) >= limit or count >= available:
                 return kept[:limit]
-            if not narrowed:
-                scores, narrowed = copy.narrow(scores, self._of_kinds(kinds or ())), True
             count *= _GROWTH
         return []
-
-    def _current_among(self, versions: Sequence[int], kinds: Collection[Kind] | None) -> set[int]:
-        """Which of these are the newest recallable version of their skill, and of these kinds."""
-        sql = (
-            "SELECT seq FROM json_each(?) AS few CROSS JOIN versions AS v ON v.seq = few.value "
-            f"WHERE (? IS NULL OR kind IN (SELECT value FROM json_each(?))) AND seq = "
-            f"(SELECT max(seq) FROM versions WHERE skill_id = v.skill_id AND status IN ({_STATUSES}))"
-        )
-        wanted = None if kinds is None else json.dumps([str(kind) for kind in kinds])
-        return {row[0] for row in self._connection.run(sql, json.dumps(versions), wanted, wanted)}
 
     def _of_kinds(self, kinds: Collection[Kind]) -> list[int]:
         sql = (

@@ -86,8 +86,9 @@ class Blocks:
             self._pack_range(space, gap, numbers[:taken])
 
     def pack_all(self) -> None:
-        """Rebuild all blocks from the rows."""
+        """Rebuild all blocks and sketches from the rows."""
         self._connection.run("DELETE FROM vector_blocks")
+        self._connection.run("DELETE FROM vector_sketches")  # a damaged one may have lost its block
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
             everything = (1, LAST_ROW)
             self._pack_range(space, everything, self._numbers(space, everything))
@@ -124,6 +125,7 @@ class Blocks:
                 return  # not packed, so that the present write succeeds; reading the damaged row raises
             covered = {"space": space, "first": start, "last": chosen[-1], "versions": versions}
             block = self.rows.add({**covered, "codes": codes})
+            self._connection.run("DELETE FROM vector_sketches WHERE seq = ?", block["seq"])  # a damaged one
             self.sketches.add(self._sketch(block), seq=block["seq"])
             start = chosen[-1] + 1
 

@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.stored import EVIDENCE_TYPES, Passage, StoredVersion
+from tacit.domain.stored import Passage, StoredVersion
+from tacit.features.research.document import EVIDENCE_TYPES
 from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.documents.document_passages import cited
 from tacit.features.research.research import Added, Research

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tacit.config.settings import ResearchSettings
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
-from tacit.domain.stored import ABSTRACT, EVIDENCE_TYPES, Document, Passage
+from tacit.domain.stored import ABSTRACT, Passage
+from tacit.features.research.document import EVIDENCE_TYPES, Document
 from tacit.features.research.documents.pdf import Progress
 from tacit.features.research.documents.reading import read
 from tacit.features.research.fetcher import Fetched, Fetcher, origin

@@ -19,8 +19,9 @@ from tacit.domain.candidate import Decision, Finding, Relation, Verdict
 from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import REFERENCES, Document, Passage, StoredVersion
+from tacit.domain.stored import REFERENCES, Passage, StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.features.research.document import Document
 from tacit.features.research.document_sources import DocumentDetails, Papers, gather
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress

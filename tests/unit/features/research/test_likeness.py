@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tacit.domain.stored import Document, Passage
+from tacit.domain.stored import Passage
+from tacit.features.research.document import Document
 from tacit.features.research.research import is_same_work, shared
 
 OLD = (Passage(index=0, text="Caches age. They are warm. They are small."),)
