@@ -231,29 +231,22 @@ _NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
 def _to_confirm(
     hashed: HashedContent, origins: Mapping[str, Origin], provenance: Provenance
 ) -> tuple[ExternalValue, ...]:
-    """Return what a reviewer confirms one by one; of what a model read in outside texts also the sentence itself."""
-    found = external_values(resource_uses(hashed), origins)
-    sentence = hashed.content.description
-    if not provenance.made_by.startswith(READING) or origin_at(origins, "description") is not Origin.EXTERNAL:
-        return found
-    whole = ExternalValue(kind=ResourceKind.SENTENCE, value=sentence, field="description")
-    return (whole, *(each for each in found if each.value not in sentence))
+    """Return the values that external fields use, each once, in the order of the text; an effect is no value.
 
-
-def external_values(uses: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:
-    """Return the values that external fields use, each once, in the order of the text; an effect is no value."""
+    Of what a model read in outside texts, the sentence itself is to be confirmed too.
+    """
     found: dict[str, ExternalValue] = {}
-    field_origins: dict[str, Origin] = {}
-    for use in uses:
-        if use.kind is ResourceKind.EFFECT:
-            continue
-        if use.field not in field_origins:
-            field_origins[use.field] = origin_at(origins, use.field)
-        if field_origins[use.field] is Origin.EXTERNAL:
+    for use in resource_uses(hashed):
+        if use.kind is not ResourceKind.EFFECT and origin_at(origins, use.field) is Origin.EXTERNAL:
             external = ExternalValue(kind=use.kind, value=use.value, field=use.field)
             found.setdefault(external.key, external)
-    includes = _inclusion(found.values())
-    return tuple(external for external in found.values() if not includes(external))
+    is_included = _inclusion(found.values())
+    values = [external for external in found.values() if not is_included(external)]
+    if provenance.made_by.startswith(READING) and origin_at(origins, "description") is Origin.EXTERNAL:
+        sentence = hashed.content.description
+        whole = ExternalValue(kind=ResourceKind.SENTENCE, value=sentence, field="description")
+        values = [whole, *(each for each in values if each.value not in sentence)]
+    return tuple(values)
 
 
 def _inclusion(found: Iterable[ExternalValue]) -> Callable[[ExternalValue], bool]:

@@ -214,9 +214,12 @@ _Pair = tuple[int | None, int | None]
 
 def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
     """Align two lists of steps: pairs of the old and the new index, None where one side has no counterpart."""
+    return _alignment(shapes(new), shapes(old))
+
+
+def _alignment(new: Sequence[Hashable], old: Sequence[Hashable]) -> list[_Pair]:
     pairs: list[_Pair] = []
-    matcher = difflib.SequenceMatcher(a=shapes(old), b=shapes(new), autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
         if tag == "equal":
             pairs += zip(range(i1, i2), range(j1, j2), strict=True)
         else:
@@ -288,11 +291,8 @@ def _with_sources(merged: Sequence[Parameter], candidates: Sequence[Parameter]) 
 
 def _merged_names(stored: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Return the names of both sides in one order, each once."""
-    merged: list[str] = []
-    matcher = difflib.SequenceMatcher(a=stored, b=more, autojunk=False)
-    for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        merged += [*stored[i1:i2], *more[j1:j2]]
-    return tuple(dict.fromkeys(merged))
+    pairs = (zip(pair, (stored, more), strict=True) for pair in _alignment(more, stored))
+    return tuple(dict.fromkeys(names[at] for pair in pairs for at, names in pair if at is not None))
 
 
 def _merge_lines(stored: str, new: str) -> str:

@@ -304,7 +304,15 @@ class _Judgement:
         return _Related(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
 
     def _as_new(self, candidate: Candidate, findings: list[Finding]) -> _Related:
-        return _Related(Relation.NEW, _with_free_name(candidate, self._similar), findings)
+        """Give a new skill a name that no other one of its scope has, so that a name means one skill."""
+        taken = {stored.version.name for stored in self._similar if stored.skill.scope == candidate.scope}
+        name, number = candidate.content.name, 2
+        while name in taken:
+            suffix = f"-{number}"
+            name = candidate.content.name[: NAME_LENGTH_MAX - len(suffix)].rstrip("-") + suffix
+            number += 1
+        renamed = dataclasses.replace(candidate, content=dataclasses.replace(candidate.content, name=name))
+        return _Related(Relation.NEW, renamed, findings)
 
     # --- make what is to be stored ---
 
@@ -411,17 +419,6 @@ def _nearest(
     ]
     best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return (closest, best) if best >= policy.duplicate_similarity else (None, best)
-
-
-def _with_free_name(candidate: Candidate, similar: Sequence[StoredVersion]) -> Candidate:
-    """Give a new skill a name that no other one of its scope has, so that a name means one skill."""
-    taken = {stored.version.name for stored in similar if stored.skill.scope == candidate.scope}
-    name, number = candidate.content.name, 2
-    while name in taken:
-        suffix = f"-{number}"
-        name = candidate.content.name[: NAME_LENGTH_MAX - len(suffix)].rstrip("-") + suffix
-        number += 1
-    return dataclasses.replace(candidate, content=dataclasses.replace(candidate.content, name=name))
 
 
 def _summary(findings: Sequence[Finding]) -> CodedReason:

@@ -92,18 +92,15 @@ def _reworded(
         copied = [text for text in texts if log.copied_from(text) is not None]
         trusted_texts = [text for text, each in own if each.rank > origin.rank]
         if trusted_texts and copied:  # only what the field did not have before can be copied
-            copied = _newly_copied(copied, trusted_texts, source_texts)
+            own_log: TextLog[str] = TextLog()
+            for text in trusted_texts:
+                own_log.add(text, text, trusted=True)
+            for text in source_texts:
+                own_log.add(text, text, trusted=False)
+            copied = [t for t in copied if t not in trusted_texts and own_log.copied_from(t) is not None]
         if copied:
             return origin
     return writer
-
-
-def _newly_copied(texts: Sequence[str], trusted_texts: Sequence[str], source_texts: Sequence[str]) -> list[str]:
-    """Return the texts that copy something that their own field did not have before."""
-    log: TextLog[str] = TextLog()
-    for trusted, each in (*((True, each) for each in trusted_texts), *((False, each) for each in source_texts)):
-        log.add(each, each, trusted=trusted)
-    return [text for text in texts if text not in trusted_texts and log.copied_from(text) is not None]
 
 
 def _group_list_origins(found: Mapping[str, Origin]) -> dict[str, Origin]:

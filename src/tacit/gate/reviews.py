@@ -167,9 +167,14 @@ class Reviews:
     def undo(self, reference: str, *, by: str) -> list[Transition]:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
         stored = queries.find(self._store, reference)
+        moves = [m for each in self._store.versions(stored.skill.id) for m in self._store.transitions(each.version.id)]
+        newest = sorted(moves, key=lambda move: move.at, reverse=True)
+        last = newest[:1]
+        if has_reason(newest[0], GateReason.ROLLED_BACK):  # one rollback makes several transitions
+            last = list(takewhile(lambda m: has_reason(m, GateReason.ROLLED_BACK) and m.by == newest[0].by, newest))
         decisions = [
             (move.version_id, _inverse(move, stored.version.name), coded(GateReason.UNDONE, why=move.reason[:400]))
-            for move in self._last_change(stored)
+            for move in last
         ]
         return self._decide_all(decisions, by=by)
 
@@ -193,14 +198,6 @@ class Reviews:
     def _decide_all(self, decisions: _Decisions, *, by: str) -> list[Transition]:
         with self._store.transaction():
             return [self.decide(each, decision, by=by, reason=reason) for each, decision, reason in decisions]
-
-    def _last_change(self, stored: StoredVersion) -> list[Transition]:
-        """The last change to a skill: one transition, or all transitions of one rollback; the newest first."""
-        moves = [m for each in self._store.versions(stored.skill.id) for m in self._store.transitions(each.version.id)]
-        newest = sorted(moves, key=lambda move: move.at, reverse=True)
-        if not has_reason(newest[0], GateReason.ROLLED_BACK):
-            return newest[:1]
-        return list(takewhile(lambda m: has_reason(m, GateReason.ROLLED_BACK) and m.by == newest[0].by, newest))
 
     def _approval(self, stored: StoredVersion, move: Transition, ticked: Collection[str]) -> Approval | None:
         """The approval for a decision that makes a version recallable; None for other decisions.

@@ -112,9 +112,8 @@ def _snippet(span: Span, step: Step) -> Snippet:
     if span.part == "text":
         return Snippet(at=step.at, who="person" if step.role is Role.USER else "agent", text=step.text)
     if span.part == "observation":
-        return Snippet(
-            at=step.at, who="output", text=next(iter(telling_lines(step.observation)), ""), failed=step.failed
-        )
+        line = next(iter(telling_lines(step.observation)), "")
+        return Snippet(at=step.at, who="output", text=line, failed=step.failed)
     command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
     return Snippet(at=step.at, who="command", text=command, failed=step.failed)
 
@@ -123,10 +122,8 @@ def _doubts_of_text(version: SkillVersion) -> Iterator[Doubt]:
     content = version.content
     if content.description.rstrip().endswith(("?", "？")):
         yield Doubt.QUESTION
-    said = (
-        f"{content.description} {' '.join(str(value) for step in content.steps for value in step.arguments.values())}"
-    )
-    if _IDS.search(said):
+    values = (str(value) for step in content.steps for value in step.arguments.values())
+    if _IDS.search(" ".join((content.description, *values))):
         yield Doubt.ONE_DAY
 
 

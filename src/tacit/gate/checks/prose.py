@@ -304,30 +304,26 @@ class ProseCheck:
         """Yield the sentences that order an agent to act against its user, and texts that were too long to read whole."""
         read, too_long = prose_segments(content)
         for segment, reduction in read:
-            yield from _segment_findings(segment, reduction if segment.path else INSTRUCTION)
+            request = segment.field.partition(".")[0] in REQUESTS
+            for sentence in sentences_in(segment.text, code=segment.is_code):
+                span = (sentence.start, sentence.end)
+                if _NON_ENGLISH_OVERRIDES.search(sentence.text):
+                    reason = "tells the agent to ignore its instructions, or to hide something from the user"
+                    yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
+                if sentence.kind == "heading":
+                    continue
+                found = [rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(sentence.text))]
+                if any(rule.id == "remote_instructions" for rule in found) and is_well_known(sentence.text):
+                    found = [rule for rule in found if rule.id != "remote_instructions"]
+                if request:
+                    found = [rule for rule in found if rule.id in _TO_AN_AGENT]
+                from_position = max(reduction if segment.path else INSTRUCTION, int(is_shown(sentence)))
+                for rule in found:
+                    levels = from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
+                    yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
         for segment in too_long:
             reason = f"only the first {PROSE_MAX} characters were read as prose"
             yield segment.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
-
-
-def _segment_findings(segment: TextSegment, reduction: int) -> Iterator[Finding]:
-    request = segment.field.partition(".")[0] in REQUESTS
-    for sentence in sentences_in(segment.text, code=segment.is_code):
-        span = (sentence.start, sentence.end)
-        if _NON_ENGLISH_OVERRIDES.search(sentence.text):
-            reason = "tells the agent to ignore its instructions, or to hide something from the user"
-            yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
-        if sentence.kind == "heading":
-            continue
-        found = [rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(sentence.text))]
-        if any(rule.id == "remote_instructions" for rule in found) and is_well_known(sentence.text):
-            found = [rule for rule in found if rule.id != "remote_instructions"]
-        if request:
-            found = [rule for rule in found if rule.id in _TO_AN_AGENT]
-        from_position = max(reduction, int(is_shown(sentence)))
-        for rule in found:
-            levels = from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
-            yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
 
 
 _CONTEXTUAL_RULES = parse_rules(

@@ -87,6 +87,7 @@ class HostKind(StrEnum):
     UNKNOWN = "an unknown host"
 
 
+_SUSPICIOUS = (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE)
 _CODE_HOSTS = frozenset(
     "github.com raw.githubusercontent.com githubusercontent.com gitlab.com bitbucket.org codeberg.org".split()
 )
@@ -233,7 +234,8 @@ def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     for segment in segments:
         sources = list(_sources(segment))
         senders = list(_senders(segment)) if segment.is_code or sources else []
-        yield from _suspicious_host_findings(segment, senders)
+        if segment.is_code:
+            yield from _suspicious_host_findings(segment, is_sending=bool(senders))
         if sources and senders:
             yield from _read_and_send_findings(segment, sources, senders=senders)
         elif sources and segment.is_code:
@@ -265,16 +267,12 @@ def _read_and_send_findings(
         return
 
 
-def _suspicious_host_findings(segment: TextSegment, senders: list[_Occurrence]) -> Iterator[Finding]:
+def _suspicious_host_findings(segment: TextSegment, *, is_sending: bool) -> Iterator[Finding]:
     """Yield findings on code that contacts a suspicious host."""
-    if not segment.is_code:
-        return
     named = ((host_kind(match[1]), match) for match in _HOST.finditer(segment.text))
     for kind, match in (*addresses_in(segment.text), *named):
-        if kind in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE) and not _in_comment(
-            segment, match.start()
-        ):
-            severity_found = Severity.MEDIUM if kind is HostKind.PASTE and not senders else Severity.HIGH
+        if kind in _SUSPICIOUS and not _in_comment(segment, match.start()):
+            severity_found = Severity.MEDIUM if kind is HostKind.PASTE and not is_sending else Severity.HIGH
             reason = f"talks to {kind} ({match[1][:60]})"
             yield segment.finding("odd_address", severity_found, reason=reason, span=match.span())
 

@@ -149,7 +149,16 @@ class Bubblewrap:
             contents |= {f"{HOME}/{staging.inside(file.path)}": file.content for file in request.home}
             files = {path: open_files.enter_context(_holding(content)).fileno() for path, content in contents.items()}
             witness = open_files.enter_context(_holding(request.witness.encode())).fileno() if request.witness else None
-            mounts = _mounts(folder / staging.GIVEN, files=files, witness=witness)
+            given = folder / staging.GIVEN
+            present = [Path("/", name) for name in _LINKED if Path("/", name).exists()]
+            mounts = profile.SandboxMounts(
+                given=str(given) if given.exists() else "",
+                links={path.name: str(path.readlink()) for path in present if path.is_symlink()},
+                folders=tuple(path.name for path in present if not path.is_symlink()),
+                alternatives=Path("/etc/alternatives").is_dir(),
+                files=files,
+                witness=witness,
+            )
             words = profile.options(
                 mounts, limits=request.limits, environment=request.environment, seccomp=program.fileno()
             )
@@ -250,18 +259,6 @@ def _whole(testimony: str) -> bool:
     first, *lines, last = testimony.splitlines() if testimony.count("\n") > 1 else ("", "")
     word, _, nonce = first.partition(" ")
     return word == "begin" and bool(nonce) and last == f"end {nonce} {len(lines)}"
-
-
-def _mounts(given: Path, *, files: dict[str, int], witness: int | None) -> profile.SandboxMounts:
-    present = [Path("/", name) for name in _LINKED if Path("/", name).exists()]
-    return profile.SandboxMounts(
-        given=str(given) if given.exists() else "",
-        links={path.name: str(path.readlink()) for path in present if path.is_symlink()},
-        folders=tuple(path.name for path in present if not path.is_symlink()),
-        alternatives=Path("/etc/alternatives").is_dir(),
-        files=files,
-        witness=witness,
-    )
 
 
 @contextmanager

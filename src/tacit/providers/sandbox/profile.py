@@ -92,7 +92,8 @@ def seccomp_filter(machine: str) -> bytes:
     skipping = _instruction(_JUMP_EQUAL, _SET_FLAGS, 0, len(setting))
     program += _when(_FCNTL[at], [_load(_ARGUMENTS + 8), skipping, *setting])
     for call in (_SOCKET[at], _SOCKETPAIR[at]):
-        program += _when(call, [_load(_ARGUMENTS), *_only(_FAMILIES, errno.EAFNOSUPPORT)])
+        known = [_instruction(_JUMP_EQUAL, family, len(_FAMILIES) - i, 0) for i, family in enumerate(_FAMILIES)]
+        program += _when(call, [_load(_ARGUMENTS), *known, _answer(_ERRNO | errno.EAFNOSUPPORT)])
     return b"".join([*program, _answer(_ALLOW)])
 
 
@@ -121,14 +122,6 @@ def _refuse(values: tuple[int, ...] | list[int], code: int) -> list[bytes]:
     last = len(values) - 1
     tests = [_instruction(_JUMP_EQUAL, value, last - i, int(i == last)) for i, value in enumerate(values)]
     return [*tests, _answer(_ERRNO | code)]
-
-
-def _only(values: tuple[int, ...], code: int) -> list[bytes]:
-    """Fail where the loaded word is none of these; else go on behind."""
-    return [
-        *(_instruction(_JUMP_EQUAL, value, len(values) - i, 0) for i, value in enumerate(values)),
-        _answer(_ERRNO | code),
-    ]
 
 
 def _without_bit(offset: int, mask: int) -> list[bytes]:
