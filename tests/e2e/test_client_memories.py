@@ -129,7 +129,7 @@ def test_an_agent_is_told_what_a_file_says_already_and_a_person_is_not_stopped(t
     file = terminal.home / place.removeprefix("~/") if place.startswith("~") else terminal.project / place
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("# Shop\n\n- Keep prices in cents, never in floats.\n", encoding="utf-8")
-    assert through_cli(terminal, **NOTE) == "refused: already_said"
+    assert through_cli(terminal, **NOTE) == "refused: already_written"
     assert "AGENTS.md:3" in through_mcp(terminal, **NOTE) or place != "AGENTS.md"
     idea = terminal.project / "idea.json"
     idea.write_text(json.dumps(NOTE), encoding="utf-8")

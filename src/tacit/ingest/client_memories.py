@@ -157,8 +157,8 @@ def _statements(path: Path, root: Path, workspace: Path) -> Iterator[Statement]:
     elif path.parent.name == "memories" and path.name in ("MEMORY.md", "memory_summary.md"):
         lines = _of_this_project(lines, workspace)
     secret = may_hold_secret(text)
-    for number, said, is_command in _split(lines):
-        clean = redact(said).text if secret else said
+    for number, line, is_command in _split(lines):
+        clean = redact(line).text if secret else line
         if re.search(r"[^\W\d_]{2}", clean):
             yield Statement(path, number, clean[:MAX_CHARACTERS], is_command)
 
@@ -174,8 +174,8 @@ def _of_this_project(lines: Sequence[str], workspace: Path) -> list[str]:
             applies = _applies([each for each in block if each.startswith("applies_to:")], workspace)
         if level and (not left_out or level <= left_out):
             left_out = level if line.strip("# ").casefold() in _ROUTING else 0
-        is_said = applies and not left_out and not re.match(r"(?:scope|applies_to):|v\d+$", line)
-        kept.append(line if is_said else "")
+        is_statement = applies and not left_out and not re.match(r"(?:scope|applies_to):|v\d+$", line)
+        kept.append(line if is_statement else "")
     return kept
 
 
@@ -270,7 +270,7 @@ _LONG = 300
 """Characters from which a statement is compared by pairs of sentences: a long one has many words by chance."""
 
 
-def already_said(text: str, statements: Iterable[Statement]) -> Statement | None:
+def find_statement(text: str, statements: Iterable[Statement]) -> Statement | None:
     """Return a statement that says what a text says; where several say its sentences, the first of them.
 
     Compares words, so it recognises the same rule, command or place in other order and grammar, but few synonyms; a text that

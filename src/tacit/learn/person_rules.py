@@ -69,7 +69,7 @@ def _is_put_into_code(statement: Statement, actions: Sequence[ToolCall]) -> bool
 
 def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
     """Return the last call before the message that it speaks of: they have a word in common."""
-    said = _stems(statement.text)
+    stems = _stems(statement.text)
     for action in reversed(statement.before[-_MAX_BEFORE:]):
         for form in filter(acts, command_forms(action.command)):
             words = form.tokens[len(form.text.split()) :]
@@ -78,10 +78,10 @@ def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
                 for before, word in zip(("", *words), words, strict=False)
                 if (word.startswith("-") or before.startswith("-")) and " " not in word
             ]
-            spoken = [word for word in named if _stems(word) & said]
+            spoken = [word for word in named if _stems(word) & stems]
             flags = [word for word, value in pairwise(named) if value in spoken]
             shown = " ".join([form.text, *(word for word in named if word in spoken or word in flags)])
-            if (spoken or _stems(form.text) & said) and len(shown) <= _MAX_OCCASION:
+            if (spoken or _stems(form.text) & stems) and len(shown) <= _MAX_OCCASION:
                 return action, shown
     return None
 
@@ -284,9 +284,11 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
             yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
     left = [each for each in mentions if id(each) not in taken]
     conditional = [each for each in left if each.against or _CONDITION.search(each.clause)]
-    told = [*_alike(conditional, MIN_SAME)]
-    long = [each for each in _long_requests(left) if not any(each.wish is one.wish for group in told for one in group)]
-    for group in (*told, *_alike(long, MIN_SESSIONS), *_alike(long, MIN_SAME, same=_VERBATIM)):
+    groups = [*_alike(conditional, MIN_SAME)]
+    long = [
+        each for each in _long_requests(left) if not any(each.wish is one.wish for group in groups for one in group)
+    ]
+    for group in (*groups, *_alike(long, MIN_SESSIONS), *_alike(long, MIN_SAME, same=_VERBATIM)):
         if id(group[0]) not in taken:
             taken |= {id(each) for each in group}
             yield _name_words(rule_of(group[0].clause)), group

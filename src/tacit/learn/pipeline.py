@@ -27,7 +27,7 @@ from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
-from tacit.ingest.client_memories import Statement, already_said, known_statements
+from tacit.ingest.client_memories import Statement, find_statement, known_statements
 from tacit.ingest.sources import client_homes
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.attempt_outlines import outline_of
@@ -303,7 +303,7 @@ def _reader(context: StoreContext, model: LanguageModel) -> Reader:
         now=context.now,
         scope=context.scope,
         other_vendors=context.config.model.other_vendors,
-        already_said=lambda text: already_said(text, known) is not None,
+        already_written=lambda text: find_statement(text, known) is not None,
     )
 
 

@@ -172,10 +172,10 @@ class _FactCounter:
         least = MIN_SESSIONS if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
-        told = _common_words(command, uses.typed.values())
+        typed = _common_words(command, uses.typed.values())
         if command in _NEED_A_TARGET:
-            return "/" in told
-        return purpose is not Purpose.PUBLISH or told != command or bool(_PUBLISHES.search(command))
+            return "/" in typed
+        return purpose is not Purpose.PUBLISH or typed != command or bool(_PUBLISHES.search(command))
 
     def facts(self, purpose: Purpose | None, command: str) -> Iterator[Fact]:
         """Yield what sessions agree on about a command, for each folder in which they call it differently."""

@@ -15,7 +15,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.evidence.session_quotes import QuotedSteps, find_quoted
-from tacit.ingest.client_memories import already_said, known_statements
+from tacit.ingest.client_memories import find_statement, known_statements
 from tacit.ingest.sources import client_homes
 
 
@@ -52,9 +52,11 @@ def submit(
         raise NotFound(f"no skill `{content.extends}` to extend", code="unknown_skill", hint=hint)
     if origin is Origin.AGENT and context.project is not None:
         known = known_statements(workspace(context.project), environment.user_home, client_folders=homes)
-        if said := already_said(f"{content.description}\n{content.body}", known):
+        if statement := find_statement(f"{content.description}\n{content.body}", known):
             hint = "nothing to do: your client reads that file"
-            raise Mistake(f"{said.place} says this already: {said.text[:120]}", code="already_said", hint=hint)
+            raise Mistake(
+                f"{statement.place} says this already: {statement.text[:120]}", code="already_written", hint=hint
+            )
     quoted = find_quoted(context, evidence, homes)
     if quoted.missing:
         hint = "quote at least 8 characters as they stand in this session, or leave the evidence out"

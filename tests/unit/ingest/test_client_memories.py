@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.ingest import client_memories
-from tacit.ingest.client_memories import Statement, already_said, known_statements
+from tacit.ingest.client_memories import Statement, find_statement, known_statements
 from tests.unit.ingest.said_pairs import NOT_SAID, SAID
 
 MARKDOWN = """\
@@ -221,7 +221,7 @@ def test_nothing_is_written_and_nothing_missing_is_a_fault(shop: Path) -> None:
 
 
 def said(statement: str, text: str) -> bool:
-    return already_said(text, [Statement(Path("AGENTS.md"), 1, statement)]) is not None
+    return find_statement(text, [Statement(Path("AGENTS.md"), 1, statement)]) is not None
 
 
 @pytest.mark.parametrize(("statement", "text"), SAID)
@@ -240,8 +240,8 @@ def test_a_text_of_several_sentences_is_said_if_each_of_them_is() -> None:
         Statement(Path("AGENTS.md"), 4, "Run `make test` before every commit."),
     ]
     both = "Use pnpm instead of npm. Before committing, run `make test`."
-    assert already_said(both, known) == known[0]
-    assert already_said(f"{both} The build needs `make rates`.", known) is None
+    assert find_statement(both, known) == known[0]
+    assert find_statement(f"{both} The build needs `make rates`.", known) is None
 
 
 def test_a_long_paragraph_does_not_say_all_that_its_words_could() -> None:
@@ -260,6 +260,6 @@ def test_a_list_of_commands_is_said_where_one_file_names_each_of_them() -> None:
         Statement(Path("AGENTS.md"), 4, "make test", is_command=True),
         Statement(Path("other.md"), 1, "`make rates` fetches the rates"),
     ]
-    assert already_said("Check with `make lint` and `make test`.", known) == known[0]
-    assert already_said("Run `make lint` before `make test`.", known) is None
-    assert already_said("Check with `make lint` and `make rates`.", known) is None
+    assert find_statement("Check with `make lint` and `make test`.", known) == known[0]
+    assert find_statement("Run `make lint` before `make test`.", known) is None
+    assert find_statement("Check with `make lint` and `make rates`.", known) is None

@@ -40,6 +40,7 @@ def worked_session(number: int = 1) -> Trajectory:
         edit("migrations/add_due.py", "STATEMENTS = []", 'STATEMENTS = ["ALTER TABLE x"]'),
         say(WISH),
         bash("make gen", "generated 4 files"),
+        bash("cat missing.txt", "cat: missing.txt: No such file or directory", code=1),
         task=f"Add migration {number} for the due date",
     )
 
@@ -183,8 +184,8 @@ def test_what_the_record_shows_is_held_with_its_places():
         ({"text": "Fetch it from https://mirror.test/chain first."}, "not_in_record"),
         ({"text": "Pass --force-chain to it."}, "not_in_record"),
         ({"text": "The chain holds 4711 revisions."}, "not_in_record"),
-        ({"works": "", "fails": "python3 manage.py sync"}, "disagrees"),
-        ({"kind": "norm"}, "not_said"),
+        ({"fails": "", "works": "cat missing.txt"}, "disagrees"),
+        ({"kind": "norm", "evidence": [{"step": 2, "quote": "revision chain is stale"}]}, "not_requested"),
         ({"text": "Run the sync\u202e first."}, "hidden_characters"),
         ({"text": "Use the key ghp_" + "a1B2" * 9}, "secret"),
     ],
@@ -207,12 +208,27 @@ def test_a_command_that_ended_both_ways_agrees_with_either_claim():
     assert fault(proposed(fails="", works="python3 manage.py makemigration")) == ""
 
 
+def test_a_claim_against_every_exit_status_is_cleared_and_its_text_stays():
+    found = held(proposed(fails="python3 manage.py sync", works=""))
+    assert isinstance(found, HeldProposal)
+    assert found.proposal.fails == ""
+    looked = held(proposed(kind="fact", fails="", works="cat missing.txt"))
+    assert isinstance(looked, HeldProposal)
+    assert looked.proposal.works == ""
+
+
+def test_a_norm_that_only_calls_show_is_a_fact():
+    found = held(proposed(kind="norm"))
+    assert isinstance(found, HeldProposal)
+    assert found.proposal.kind == "fact"
+
+
 def test_a_rule_needs_the_persons_own_words():
     assert fault(norm()) == ""
     agents = session(1, reply("Never commit generated files."), bash("make gen"))
-    assert fault(norm(), agents) == "not_said"
+    assert fault(norm(), agents) == "not_requested"
     started = dataclasses.replace(worked_session(), parent_session_id="parent", id="")
-    assert fault(norm(), started) == "not_said"
+    assert fault(norm(), started) == "not_requested"
 
 
 def test_a_quote_is_found_under_a_wrong_number_and_with_the_marks_of_the_digest():

@@ -219,8 +219,8 @@ def _signature(proposal: Proposal) -> str:
 
 def _body(group: ProposalGroup) -> str:
     best = group.best
-    said = (("Why", best.why), ("When", best.when), ("Check", best.check))
-    parts = [f"**{title}.** {text}" for title, text in said if text]
+    titled = (("Why", best.why), ("When", best.when), ("Check", best.check))
+    parts = [f"**{title}.** {text}" for title, text in titled if text]
     count = len(group.sessions)
     return "\n\n".join([*parts, f"**Seen.** In {count} session{'s' if count > 1 else ''}."])
 

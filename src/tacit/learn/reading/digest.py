@@ -214,8 +214,8 @@ def _call_lines(each: NumberedStep, detail: Detail) -> list[str]:
     step, call = each.step, each.call
     if plain_name(step.tool) in _ASKING:
         asked = _shortened(" ".join(each.relative("\n".join(texts_in(step.arguments))).split()), detail.person // 2)
-        said = _shortened(" ".join(each.relative(step.observation).split()), detail.person // 2)
-        return [f"{each.number} {_AGENT} asked: {asked}", f"  {_PERSON} answered: {said}"]
+        answer = _shortened(" ".join(each.relative(step.observation).split()), detail.person // 2)
+        return [f"{each.number} {_AGENT} asked: {asked}", f"  {_PERSON} answered: {answer}"]
     if is_internal(step.tool, step.arguments) or call.effect is Effect.INTERNAL:
         return []
     why = _both_ends(" ".join(each.relative(step.text).split()), detail.reason) if detail.reason else ""

@@ -31,8 +31,8 @@ _PARAMETER = re.compile(r"\{(\w{1,40})\}")
 def procedure_material(title: str, records: Sequence[SessionRecord]) -> str:
     """Return the records of some sessions, each told in its share of the limit."""
     share = max(MIN_SHARE, MAX_TOKENS // max(1, len(records)))
-    told = (f"## session {number}\n{digest_within(record, share)}" for number, record in enumerate(records, start=1))
-    return "\n\n".join([f"title: {title}", *told])
+    digests = (f"## session {number}\n{digest_within(record, share)}" for number, record in enumerate(records, start=1))
+    return "\n\n".join([f"title: {title}", *digests])
 
 
 def procedure_candidate(

@@ -71,11 +71,11 @@ class ProposalFault(StrEnum):
     BAD_FORM = "bad_form"
     NO_QUOTE = "no_quote"
     NOT_IN_RECORD = "not_in_record"
-    NOT_SAID = "not_said"
+    NOT_REQUESTED = "not_requested"
     DISAGREES = "disagrees"
     HIDDEN_CHARACTERS = "hidden_characters"
     SECRET = "secret"
-    ALREADY_SAID = "already_said"
+    ALREADY_WRITTEN = "already_written"
     UNKNOWN_ITEM = "unknown_item"
 
 
@@ -207,11 +207,18 @@ class RecordCheck:
     def hold(self, proposal: Proposal) -> HeldProposal | RefusedProposal:
         """Return the proposal with what it rests on, or why it is refused."""
         spans = self._quoted_spans(proposal)
+        if (
+            proposal.kind is ProposedKind.NORM
+            and not self._quotes_person(spans)
+            and any(s.part == "arguments" for s in spans)
+        ):
+            proposal = replace(proposal, kind=ProposedKind.FACT)  # nobody demanded it, but the calls show it
+        proposal = self._without_wrong_claims(proposal)
         fault = (
             self._unsafe(proposal)
             or (coded(ProposalFault.NO_QUOTE) if not spans else None)
             or self._unknown_name(f"{proposal.text} {proposal.title}")
-            or self._wrong_claim(proposal)
+            or self._failed_fix(proposal)
             or self._unsaid_rule(proposal, spans)
         )
         if fault:
@@ -271,12 +278,26 @@ class RecordCheck:
         words = _WORD.findall(text)
         return all(word in self._words or word in self._all for word in words)
 
-    def _wrong_claim(self, proposal: Proposal) -> CodedReason | None:
-        for command, expected in ((proposal.fails, False), (proposal.works, True)):
-            ends = list(self._endings(command))
-            if ends and all(end is (not expected) for end in ends):
-                return coded(ProposalFault.DISAGREES, text=command[:80])
+    def _without_wrong_claims(self, proposal: Proposal) -> Proposal:
+        """Clear what a proposal says of calls and errors where the record does not show it.
+
+        A test run may end well and run no test, and one that fails may show what was looked for: then the text can hold, but no
+        call is warned of, and no error brings it back.
+        """
+        is_failure = any(end is not True for end in self._endings(proposal.fails))
+        error = proposal.error if all(plain(each) in self._all for each in _GAP.split(proposal.error)) else ""
+        works = "" if self._always_failed(proposal.works) and not _claims_fix(proposal) else proposal.works
+        return replace(proposal, fails=proposal.fails if is_failure else "", works=works, error=error)
+
+    def _failed_fix(self, proposal: Proposal) -> CodedReason | None:
+        """Find a fix that failed whenever it ran."""
+        if _claims_fix(proposal) and self._always_failed(proposal.works):
+            return coded(ProposalFault.DISAGREES, text=proposal.works[:80])
         return None
+
+    def _always_failed(self, command: str) -> bool:
+        ends = list(self._endings(command))
+        return bool(ends) and all(end is False for end in ends)
 
     def _endings(self, command: str) -> Iterator[bool | None]:
         """Yield how the calls ended that contain a command."""
@@ -287,11 +308,15 @@ class RecordCheck:
                 yield None if ended and masks_exit(each.call.command) else ended
 
     def _unsaid_rule(self, proposal: Proposal, spans: Iterable[Span]) -> CodedReason | None:
-        if STORED_AS[proposal.kind] not in RULE_KINDS:
+        if STORED_AS[proposal.kind] not in RULE_KINDS or self._quotes_person(spans):
             return None
-        said = {each.span("text") for each in self._record.steps if each.is_persons}
-        said |= {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
-        return None if said.intersection(spans) else coded(ProposalFault.NOT_SAID)
+        return coded(ProposalFault.NOT_REQUESTED)
+
+    def _quotes_person(self, spans: Iterable[Span]) -> bool:
+        """Whether the person's own words are among the quotes."""
+        words = {each.span("text") for each in self._record.steps if each.is_persons}
+        words |= {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
+        return not words.isdisjoint(spans)
 
     def _origin(self, proposal: Proposal, spans: Iterable[Span]) -> Origin:
         """Return the lowest origin of what it quotes; external too where it names what only external texts name.
@@ -311,6 +336,10 @@ class RecordCheck:
         words = {word for word in _WORD.findall(plain(proposal.text)) if len(word) > 3}
         known = sum(word[:5] in self._trusted for word in words)
         return known >= 0.9 * len(words)
+
+
+def _claims_fix(proposal: Proposal) -> bool:
+    return proposal.kind is ProposedKind.LESSON and bool(proposal.fails or proposal.error)
 
 
 def plain(text: str) -> str:

@@ -134,10 +134,10 @@ class Reader:
         now: Callable[[], datetime],
         scope: Scope,
         other_vendors: bool = False,
-        already_said: Callable[[str], bool] = lambda text: False,
+        already_written: Callable[[str], bool] = lambda text: False,
     ) -> None:
         self._model, self._store, self._now, self._scope = model, store, now, scope
-        self._other_vendors, self._already_said = other_vendors, already_said
+        self._other_vendors, self._already_written = other_vendors, already_written
         self._answers = latest(store.entries(StoredAnswer))
         self._before = model.spent
         self._failures = 0
@@ -334,8 +334,8 @@ class Reader:
         for answer in answers:
             for proposal in answer.proposals:
                 found = check.hold(proposal)
-                if isinstance(found, HeldProposal) and self._already_said(proposal.text):
-                    found = RefusedProposal(proposal.title, coded(ProposalFault.ALREADY_SAID))
+                if isinstance(found, HeldProposal) and self._already_written(proposal.text):
+                    found = RefusedProposal(proposal.title, coded(ProposalFault.ALREADY_WRITTEN))
                 if isinstance(found, RefusedProposal):
                     self._refused[found.reason.code] += 1
                 else:
