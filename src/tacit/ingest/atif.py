@@ -49,23 +49,19 @@ class MessagePart(msgspec.Struct, gc=False):
 Message = str | list[MessagePart] | None
 
 
-class _Metadata(msgspec.Struct, gc=False):
-    is_error: Any = None
-
-
 class Details(msgspec.Struct, gc=False):
     """What producers write under `extra` about how a call ended: ATIF has no field of its own for it."""
 
     is_error: Any = None
     tool_result_is_error: Any = None
-    tool_result_metadata: _Metadata | None = None
+    tool_result_metadata: dict[str, Any] | None = None
     exit_code: Any = None
 
     @property
     def is_failure(self) -> bool:
         """Whether any of the known marks says so."""
-        nested = self.tool_result_metadata
-        return True in (self.is_error, self.tool_result_is_error, nested.is_error if nested else None)
+        nested = self.tool_result_metadata or {}
+        return True in (self.is_error, self.tool_result_is_error, nested.get("is_error"))
 
 
 _details = msgspec.json.Decoder(Details)
@@ -109,24 +105,6 @@ class Observation(msgspec.Struct, gc=False):
     results: list[Result] = []
 
 
-class Metrics(msgspec.Struct, gc=False):
-    """What one step cost."""
-
-    prompt_tokens: Any = None
-    completion_tokens: Any = None
-    cached_tokens: Any = None
-    cost_usd: Any = None
-
-
-class FinalMetrics(msgspec.Struct, gc=False):
-    """What the whole run cost."""
-
-    total_prompt_tokens: Any = None
-    total_completion_tokens: Any = None
-    total_cached_tokens: Any = None
-    total_cost_usd: Any = None
-
-
 class Recorded(_Extended, gc=False):
     """One recorded step: a message, or an agent's turn with its calls and what came back."""
 
@@ -135,7 +113,8 @@ class Recorded(_Extended, gc=False):
     timestamp: str | None = None
     tool_calls: list[AtifCall] | None = None
     observation: Observation | None = None
-    metrics: Metrics | None = None
+    metrics: dict[str, Any] | None = None
+    """What the step cost."""
     is_copied_context: bool | None = None
 
 
@@ -162,7 +141,8 @@ class AtifDocument(msgspec.Struct, gc=False):
     session_id: str | None = None
     trajectory_id: str | None = None
     agent: AtifAgent | None = None
-    final_metrics: FinalMetrics | None = None
+    final_metrics: dict[str, Any] | None = None
+    """What the whole run cost."""
     subagent_trajectories: list[msgspec.Raw] | None = None
     extra: Any = None
 
@@ -452,7 +432,7 @@ def _usage(document: AtifDocument) -> Usage:
     steps = [step.metrics for step in document.steps if step.metrics and not step.is_copied_context]
 
     def values(name: str) -> list[Any]:
-        return [getattr(step, name) for step in steps] if total is None else [getattr(total, f"total_{name}")]
+        return [step.get(name) for step in steps] if total is None else [total.get(f"total_{name}")]
 
     costs = [cost for value in values("cost_usd") if (cost := amount_of(value)) is not None]
     return Usage(

@@ -20,7 +20,6 @@ from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Circumstances, Draft
 from tacit.ingest.claude_records import (
     SHOWN_TO_THE_AGENT,
-    Author,
     Block,
     ClaudeRecord,
     RecordKind,
@@ -307,7 +306,7 @@ class ClaudeThread:
         if given.type == "queued_command":
             hosts = given.isMeta or given.commandMode not in (None, "prompt") or not _is_person(given.origin)
             return self._say(record, _texts(given.prompt), mark, hosts=bool(hosts))
-        texts = [text for part in record.rendered or () for text in _texts(part.content)]
+        texts = [text for part in record.rendered or () for text in _texts(part.get("content"))]
         if not texts and given.type != "hook_success":  # most of what hooks print, the agent never sees
             texts = _texts(given.content)
         return self._say(record, texts, mark, hosts=True)
@@ -336,8 +335,9 @@ class ClaudeThread:
         """
         if not record.promptId or record.turnPosition is None:
             return False
-        before, self._prompt = self._prompt, (record.promptId, record.turnPosition.turnIndex)
-        return before is not None and before[0] == record.promptId and before[1] != record.turnPosition.turnIndex
+        turn = record.turnPosition.get("turnIndex")
+        before, self._prompt = self._prompt, (record.promptId, turn)
+        return before is not None and before[0] == record.promptId and before[1] != turn
 
     def _resolve(self, record: ClaudeRecord, block: Block, mark: Mark) -> None:
         call_id = text_of(block.tool_use_id)
@@ -357,9 +357,10 @@ class ClaudeThread:
             self.attempts.act(Draft(Role.USER, bounded(words), moment_of(record.timestamp)), mark)
 
 
-def _is_person(origin: Author | None) -> bool:
+def _is_person(origin: dict[str, Any] | None) -> bool:
     """Whether a person wrote it; a prompt without a word on that is a person's."""
-    return origin is None or origin.kind is None or text_of(origin.kind) in _PEOPLE
+    kind = (origin or {}).get("kind")
+    return kind is None or text_of(kind) in _PEOPLE
 
 
 def _texts(content: Any) -> list[str]:

@@ -62,24 +62,6 @@ class ClaudeMessage(msgspec.Struct):
     usage: ClaudeUsage | None = None
 
 
-class Author(msgspec.Struct):
-    """Who made a prompt: a person, or a part of the client."""
-
-    kind: Any = None
-
-
-class Permission(msgspec.Struct):
-    """What was decided about a call."""
-
-    decision: Any = None
-
-
-class ClaudeTurn(msgspec.Struct):
-    """Which prompt of the session this is."""
-
-    turnIndex: Any = None
-
-
 class Structured(msgspec.Struct):
     """What the client notes about a result beside its text."""
 
@@ -91,12 +73,6 @@ class Structured(msgspec.Struct):
     structuredPatch: Any = None
 
 
-class Rendered(msgspec.Struct):
-    """An attachment as it was sent to the model."""
-
-    content: Any = None
-
-
 class Attachment(msgspec.Struct):
     """Something the client put into the conversation by itself, or a prompt typed while the agent worked."""
 
@@ -104,7 +80,7 @@ class Attachment(msgspec.Struct):
     content: Any = None
     prompt: Any = None
     commandMode: Any = None
-    origin: Author | None = None
+    origin: dict[str, Any] | None = None
     isMeta: bool | None = None
 
 
@@ -117,7 +93,8 @@ class ClaudeRecord(msgspec.Struct):
     sessionId: str | None = None
     agentId: str | None = None
     promptId: str | None = None
-    turnPosition: ClaudeTurn | None = None
+    turnPosition: dict[str, Any] | None = None
+    """Which prompt of the session this is."""
     permissionMode: str | None = None
     isSidechain: bool | None = None
     timestamp: str | None = None
@@ -125,7 +102,8 @@ class ClaudeRecord(msgspec.Struct):
     gitBranch: str | None = None
     version: str | None = None
     message: ClaudeMessage = msgspec.field(default_factory=ClaudeMessage)
-    origin: Author | None = None
+    origin: dict[str, Any] | None = None
+    """Who made a prompt: a person, or a part of the client."""
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
     isVisibleInTranscriptOnly: bool | None = None
@@ -133,10 +111,12 @@ class ClaudeRecord(msgspec.Struct):
     toolUseResult: Structured | str | float | bool | list[Any] | None = None
     toolDenialKind: str | None = None
     holdsPersonsWords: bool | None = None
-    permissionDecision: Permission | None = None
+    permissionDecision: dict[str, Any] | None = None
+    """What was decided about a call."""
     attributionSkill: str | None = None
     attachment: Attachment | None = None
-    rendered: list[Rendered] | None = None
+    rendered: list[dict[str, Any]] | None = None
+    """An attachment as it was sent to the model."""
 
 
 def reduced(tool: str, arguments: dict[str, Any], noted: Structured) -> dict[str, Any]:
@@ -261,8 +241,7 @@ def refusal_words(record: ClaudeRecord, *, text: str) -> str:
 
 
 def _is_refused(record: ClaudeRecord) -> bool:
-    decided = record.permissionDecision
-    return bool(record.toolDenialKind) or (decided is not None and text_of(decided.decision) in _REFUSALS)
+    return bool(record.toolDenialKind) or text_of((record.permissionDecision or {}).get("decision")) in _REFUSALS
 
 
 def _failure(tool: str, text: str) -> Outcome:

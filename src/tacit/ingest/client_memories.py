@@ -79,25 +79,20 @@ def known_statements(
     folders = {client: home / f".{client.removesuffix('-code')}" for client in _OF_THE_PERSON} | dict(
         client_folders or {}
     )
-    found = (
-        statement
-        for path, root in islice(_files(workspace, home, folders), MAX_FILES)
-        for statement in _statements(path, root, workspace)
-    )
-    return tuple(islice(found, MAX_STATEMENTS))
-
-
-def _files(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield each file once, with the folder that a link in its place may not leave."""
+    found: list[Statement] = []
     seen: set[str] = set()
-    for path, root in _candidates(workspace, home, folders):
+    for path, root in _files(workspace, home, folders):
         real = os.path.realpath(path)
         if real not in seen and Path(real).is_relative_to(os.path.realpath(root)):
             seen.add(real)
-            yield Path(real) if path.is_symlink() else path, root
+            found += islice(_statements(Path(real) if path.is_symlink() else path, root, workspace), MAX_STATEMENTS)
+        if len(seen) >= MAX_FILES or len(found) >= MAX_STATEMENTS:
+            break
+    return tuple(found[:MAX_STATEMENTS])
 
 
-def _candidates(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
+def _files(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield the files to read, each with the folder that a link in its place may not leave."""
     for path in _files_below(workspace, depth=MAX_DEPTH):
         inside = path.relative_to(workspace).as_posix()
         if path.name in _IN_ANY_FOLDER or any(

@@ -27,7 +27,6 @@ from tacit.ingest.codex_records import (
     CodexOutcome,
     CodexRecord,
     CodexTurn,
-    CodexUsage,
     Compacted,
     Meta,
     Program,
@@ -182,7 +181,7 @@ _SHOWS_SKILL = re.compile(
 _SKILL_REACH = 400
 _SKILLS_MAX = 8
 
-_arguments = msgspec.json.Decoder(dict[str, Any])
+_object = msgspec.json.Decoder(dict[str, Any])
 
 
 def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call]:
@@ -209,7 +208,13 @@ def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call
 def calls_of_item(item: CodexItem, *, workspace: str) -> list[Call]:
     """The calls that an item tells of."""
     if item.type == "CommandExecution":
-        return [command_call(command_text(item.command), cwd=_folder(item.cwd), workspace=workspace)]
+        cwd = text_of(item.cwd)  # a path or a `file:` address
+        if cwd.startswith("file:"):
+            try:
+                cwd = unquote(urlsplit(cwd).path)
+            except ValueError:
+                cwd = ""
+        return [command_call(command_text(item.command), cwd=cwd, workspace=workspace)]
     if item.type == "FileChange":
         return [(PATCH, edit) for edit in edits_of_changes(item.changes, workspace)]
     arguments = item.arguments if isinstance(item.arguments, dict) else _decoded(item.arguments)
@@ -256,22 +261,11 @@ def skill_read_by(command: str) -> str:
     return ""
 
 
-def _folder(cwd: Any) -> str:
-    """The folder that a path or a `file:` address names."""
-    text = text_of(cwd)
-    if not text.startswith("file:"):
-        return text
-    try:
-        return unquote(urlsplit(text).path)
-    except ValueError:
-        return ""
-
-
 def _decoded(arguments: Any) -> dict[str, Any]:
     if isinstance(arguments, dict):
         return arguments
     try:
-        return _arguments.decode(text_of(arguments))
+        return _object.decode(text_of(arguments))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {"input": text_of(arguments)} if arguments else {}
 
@@ -288,7 +282,6 @@ _turn = msgspec.json.Decoder(CodexTurn)
 _event = msgspec.json.Decoder(CodexEvent)
 _response = msgspec.json.Decoder(Response)
 _compacted = msgspec.json.Decoder(Compacted)
-_spent = msgspec.json.Decoder(CodexUsage)
 _anything = msgspec.json.Decoder()
 
 
@@ -353,8 +346,8 @@ class CodexThread:
             self._context(text_of(decode(_compacted, record.payload, place).message))
         elif record.type == "token_usage_record":
             self._has_counts = True
-            spent = decode(_spent, record.payload, place)
-            self._spend(text_of(spent.response_id), spent.usage)
+            spent = decode(_object, record.payload, place)
+            self._spend(text_of(spent.get("response_id")), spent.get("usage"))
         if finished is not None:
             yield finished
 
@@ -383,7 +376,7 @@ class CodexThread:
             parent = text_of(meta.session_id) or text_of(meta.parent_thread_id)
             session_id = parent if parent != self._id else ""
             self._attempts = Attempts(client=CodexReader.name, source=self._source, agent_id=self._id)
-        branch = text_of(meta.git.branch) if meta.git else ""
+        branch = text_of((meta.git or {}).get("branch"))
         version = text_of(meta.cli_version)
         self._attempts.session.note(session_id=session_id, workspace=self._workspace, version=version, branch=branch)
 
@@ -527,7 +520,7 @@ class CodexThread:
             if not self._has_items:
                 self._answer("\n".join(texts))
             return
-        kinds = given.noted.content_item_kinds if given.noted else None
+        kinds = (given.noted or {}).get("content_item_kinds")
         kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
         for text, kind in zip(texts, kinds, strict=True):
             if is_kept(text, text_of(kind)):

@@ -29,12 +29,6 @@ class CodexRecord(msgspec.Struct):
     payload: msgspec.Raw = NOTHING
 
 
-class Git(msgspec.Struct):
-    """The state of the repository when the session began."""
-
-    branch: Any = None
-
-
 class Meta(msgspec.Struct):
     """The first record: which thread this is, where it runs and whom it comes from."""
 
@@ -47,7 +41,8 @@ class Meta(msgspec.Struct):
     history_mode: Any = None
     cwd: Any = None
     cli_version: Any = None
-    git: Git | None = None
+    git: dict[str, Any] | None = None
+    """The state of the repository when the session began."""
 
 
 class CodexTurn(msgspec.Struct):
@@ -92,12 +87,6 @@ class CodexEvent(msgspec.Struct):
     info: msgspec.Raw = NOTHING
 
 
-class Noted(msgspec.Struct):
-    """What the client notes about a message: of what kind each part of it is."""
-
-    content_item_kinds: Any = None
-
-
 class Response(msgspec.Struct):
     """A piece of the conversation as the model sees it."""
 
@@ -112,20 +101,14 @@ class Response(msgspec.Struct):
     action: Any = None
     call_id: Any = None
     output: Any = None
-    noted: Noted | None = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+    noted: dict[str, Any] | None = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+    """What the client notes about a message, such as of what kind each part of it is."""
 
 
 class Compacted(msgspec.Struct):
     """The summary that took the place of the history before it."""
 
     message: Any = None
-
-
-class CodexUsage(msgspec.Struct):
-    """What one answer of the model cost."""
-
-    response_id: Any = None
-    usage: Any = None
 
 
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"

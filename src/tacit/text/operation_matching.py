@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
 
 from tacit.text.tool_calls import DESCRIBING, FRAMING, Effect, Operation, edits_in_place
 
@@ -29,10 +28,21 @@ def compare_operations(wanted: Operation, done: Operation) -> OperationMatch:
     if wanted.command is not None:
         return _compare_commands(wanted, done)
     if wanted.path is not None:
-        return _compare_files(wanted, done)
+        paths = [done.path] if done.path is not None and wanted.name == done.name else []
+        if done.command is not None and wanted.effect is Effect.WRITE:
+            paths = [*done.command.outputs, *(done.command.operands if edits_in_place(done.command) else ())]
+        same = any(_same_file(wanted.path, path) for path in paths)
+        return OperationMatch.SAME if same else OperationMatch.DIFFERENT
     if done.command is not None or done.path is not None or wanted.name != done.name:
         return OperationMatch.DIFFERENT
-    return _compare_arguments(wanted.arguments, done.arguments)
+    fixed = {key: value for key, value in wanted.arguments.items() if _is_fixed(key, value)}
+    given = done.arguments
+    missing = [key for key in fixed if key not in given]
+    differing = [key for key, value in fixed.items() if key in given and not value_matches(value, given[key])]
+    if not missing and not differing:
+        return OperationMatch.SAME
+    # One other value with everything else equal is the opposite decision; more differences mean other work.
+    return OperationMatch.OPPOSED if len(differing) == 1 and not missing else OperationMatch.DIFFERENT
 
 
 def is_independent(one: Operation, other: Operation) -> bool:
@@ -48,7 +58,11 @@ def has_placeholder(text: str) -> bool:
 
 def fixes_values(wanted: Operation) -> bool:
     """Whether a skill fixes the value of any argument of a call."""
-    return any(key not in _DESCRIBING and not _is_placeholder(value) for key, value in wanted.arguments.items())
+    return any(_is_fixed(key, value) for key, value in wanted.arguments.items())
+
+
+def _is_fixed(key: str, value: object) -> bool:
+    return key not in _DESCRIBING and not _is_placeholder(value)
 
 
 def is_specific(wanted: Operation) -> bool:
@@ -116,16 +130,6 @@ def _pattern(wanted: str) -> re.Pattern[str]:
     return re.compile(".+?".join(map(re.escape, _OPEN.split(wanted))), re.DOTALL)
 
 
-def _compare_arguments(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> OperationMatch:
-    fixed = {key: value for key, value in wanted.items() if key not in _DESCRIBING and not _is_placeholder(value)}
-    missing = [key for key in fixed if key not in given]
-    differing = [key for key, value in fixed.items() if key in given and not value_matches(value, given[key])]
-    if not missing and not differing:
-        return OperationMatch.SAME
-    # One other value with everything else equal is the opposite decision; more differences mean other work.
-    return OperationMatch.OPPOSED if len(differing) == 1 and not missing else OperationMatch.DIFFERENT
-
-
 def _is_placeholder(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(_is_placeholder(item) for item in value.values())
@@ -135,15 +139,6 @@ def _is_placeholder(value: object) -> bool:
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
-
-
-def _compare_files(wanted: Operation, done: Operation) -> OperationMatch:
-    if done.command is not None:
-        changed = [*done.command.outputs, *(done.command.operands if edits_in_place(done.command) else ())]
-        same = wanted.effect is Effect.WRITE and any(_same_file(wanted.path or "", path) for path in changed)
-        return OperationMatch.SAME if same else OperationMatch.DIFFERENT
-    same = done.path is not None and wanted.name == done.name and _same_file(wanted.path or "", done.path)
-    return OperationMatch.SAME if same else OperationMatch.DIFFERENT
 
 
 def _same_file(wanted: str, path: str) -> bool:
@@ -194,7 +189,7 @@ def _compare_flags(wanted: tuple[str, ...], given: tuple[str, ...]) -> Operation
         if name in had:
             if value and had[name] and not value_matches(value, had[name]):
                 result = OperationMatch.OPPOSED
-        elif _opposite(name) in had:
+        elif name.startswith("--") and (f"--{name[5:]}" if name.startswith("--no-") else f"--no-{name[2:]}") in had:
             result = OperationMatch.OPPOSED
         elif name not in _OUTPUT_FLAGS and not has_placeholder(name):
             return OperationMatch.DIFFERENT
@@ -208,10 +203,6 @@ def _options(flags: tuple[str, ...]) -> dict[str, str]:
         name, _, value = flag.partition("=")
         found |= {f"-{letter}": "" for letter in name[1:]} if _LETTERS.fullmatch(name) else {name: value}
     return found
-
-
-def _opposite(name: str) -> str:
-    return f"--{name[5:]}" if name.startswith("--no-") else f"--no-{name[2:]}" if name.startswith("--") else ""
 
 
 def _compare_assignments(wanted: tuple[str, ...], given: tuple[str, ...]) -> OperationMatch:
