@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -339,16 +338,6 @@ def _action(change: SettingsChange) -> str:
     return "create" if change.before is None else "remove" if change.after is None else "edit"
 
 
-def _change_document(change: SettingsChange) -> dict[str, Any]:
-    return {
-        "path": str(change.file.path),
-        **fields(change.file, "client", "audience", "what"),
-        "action": _action(change),
-        **fields(change, "kept", "problem"),
-        "diff": "\n".join(change.diff()),
-    }
-
-
 def _planned_lines(planned: PlannedChanges, *, would: bool) -> Iterator[ReportPart]:
     """Yield the files, the channels and the notes; before anything is written also the diffs."""
     for change in planned.changes if would else ():
@@ -375,7 +364,16 @@ def _report_changes(
     """Report what was done, what stays, and what to do next."""
     document = {
         "written": written,
-        "changes": [_change_document(change) for change in planned.touched],
+        "changes": [
+            {
+                "path": str(change.file.path),
+                **fields(change.file, "client", "audience", "what"),
+                "action": _action(change),
+                **fields(change, "kept", "problem"),
+                "diff": "\n".join(change.diff()),
+            }
+            for change in planned.touched
+        ],
         "channels": planned.channels,
         "warnings": planned.notes,
         "left": left,

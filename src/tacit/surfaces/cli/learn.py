@@ -386,7 +386,17 @@ def learned_parts(
     captured: Captured, learned: LearningReport, *, problems: Sequence[InvalidTrajectory] = (), width: int = 80
 ) -> Iterator[ReportPart]:
     """Yield what a pass of learning did: what was read, what waits for review, and why the rest was held."""
-    yield _captured_line(captured)
+    read = [f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"]
+    if captured.known:
+        confirmed = f" ({captured.vouched} with outcomes trusted only now)" if captured.vouched else ""
+        read.append(f"{captured.known} already known{confirmed}")
+    if captured.excluded:
+        read.append(f"{captured.excluded} excluded")
+    if captured.purged:
+        read.append(f"{captured.purged} purged before")
+    if secrets := sum(captured.redacted.values()):
+        read.append(f"[yellow]{counted(secrets, 'secret')} redacted[/yellow]")
+    yield ", ".join(read) + "."
     hints = set[str]()
     for problem in problems[:SHOWN_NOTES]:
         yield f"[red]not read[/red] {safe(problem.message)}"
@@ -401,20 +411,6 @@ def learned_parts(
     yield from _note_lines(learned, width)
     if learned.held or learned.quarantined:
         yield "\nNext: run [bold]tacit review[/bold] to approve or reject what was learned."
-
-
-def _captured_line(captured: Captured) -> str:
-    parts = [f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"]
-    if captured.known:
-        confirmed = f" ({captured.vouched} with outcomes trusted only now)" if captured.vouched else ""
-        parts.append(f"{captured.known} already known{confirmed}")
-    if captured.excluded:
-        parts.append(f"{captured.excluded} excluded")
-    if captured.purged:
-        parts.append(f"{captured.purged} purged before")
-    if secrets := sum(captured.redacted.values()):
-        parts.append(f"[yellow]{counted(secrets, 'secret')} redacted[/yellow]")
-    return ", ".join(parts) + "."
 
 
 def _verdict_lines(learned: LearningReport) -> Iterator[str]:

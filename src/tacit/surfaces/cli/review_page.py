@@ -15,7 +15,7 @@ from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import BEFORE_TAG, Capabilities, Kind, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
@@ -58,7 +58,13 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
             yield f"  [red]not taken over:[/red] {safe(line)}"
     findings = findings_of(ctx, stored, examination)
     yield from finding_lines(findings, version.content, width=width)
-    yield from _effect_lines(version.content, examination.needs, width=width)
+    texts = dict(field_texts(version.content))
+    for use in effects_of(version.content)[:SHOWN_EFFECTS]:
+        line = one_line(line_of(use, texts), max(30, width - 40))
+        yield f"[yellow]{safe(use.value)}[/yellow]  {escape(line)}  [dim]({escape(place(use, version.content))})[/dim]"
+    for verb, capabilities in (("touches", examination.needs), ("declares", version.content.capabilities)):
+        if listed := capabilities_text(capabilities, most=8):
+            yield f"[dim]{verb} {safe(listed)}[/dim]"
     outside = from_outside(version)
     if outside and not any(finding.rule == "external_text" for finding in findings):
         places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
@@ -236,18 +242,6 @@ def line_of(finding: Finding | ResourceUse, texts: dict[str, str]) -> str:
     excerpt = finding.excerpt if isinstance(finding, Finding) else ""
     lines = texts.get(finding.field, "").splitlines() if finding.line else []
     return lines[finding.line - 1].strip() if 0 < finding.line <= len(lines) else excerpt
-
-
-def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> Iterator[str]:
-    """Yield what a skill would do to the world, and what it touches and declares."""
-    texts = dict(field_texts(content))
-    for use in effects_of(content)[:SHOWN_EFFECTS]:
-        line = one_line(line_of(use, texts), max(30, width - 40))
-        where = escape(place(use, content))
-        yield f"[yellow]{safe(use.value)}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
-    for verb, capabilities in (("touches", needs), ("declares", content.capabilities)):
-        if listed := capabilities_text(capabilities, most=8):
-            yield f"[dim]{verb} {safe(listed)}[/dim]"
 
 
 def effects_of(content: SkillContent) -> list[ResourceUse]:

@@ -64,15 +64,12 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
     """Everything Claude Code is given."""
     folder = places.claude_home if audience is Audience.USER else places.project / ".claude"
     settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
-
     hooks = hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_EVENTS)
     # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
     rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
     deny = (SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
-    skill, (policy, policy_piece) = (
-        folder / "skills" / "tacit" / "SKILL.md",
-        _policy(places, audience, folder, launcher),
-    )
+    skill = folder / "skills" / "tacit" / "SKILL.md"
+    policy, policy_piece = _policy(places, audience, folder, launcher)
     project = "" if audience is Audience.USER else str(places.project)
     file = partial(ClientFile, client=CLAUDE_CODE.name, audience=audience, project=project)
     found = [
@@ -167,21 +164,7 @@ def _codex_files(places: ClientFolders, audience: Audience, launcher: Launcher) 
     # JSON's strings, which TOML reads alike as long as nothing lies outside the first plane.
     quoted = [json.dumps(word, ensure_ascii=False) for word in (command, *arguments)]
     server = TomlTable(("mcp_servers", "tacit"), (f"command = {quoted[0]}", f"args = [{', '.join(quoted[1:])}]"))
-    hooks = SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS))
-    policy = (places.project if shared else folder) / "AGENTS.md"
-    project = str(places.project) if shared else ""
-    file = partial(ClientFile, client=CODEX.name, audience=audience, project=project)
-    return [
-        file(path=folder / "hooks.json", piece=hooks, what="hooks"),
-        file(path=folder / "config.toml", piece=server, what=SERVER),
-        file(path=folder / "rules" / "tacit.rules", piece=WholeFile(_codex_rules(launcher)), what="deny rules"),
-        file(path=skills / "tacit" / "SKILL.md", piece=WholeFile(skill_text(launcher)), what="skill"),
-        file(path=policy, piece=MarkedBlock(policy_text(launcher, audience)), what="policy"),
-    ]
-
-
-def _codex_rules(launcher: Launcher) -> str:
-    """Rules match the words of a command from its first one on, so that each way to start Tacit needs its own."""
+    # Rules match the words of a command from its first one on, so that each way to start Tacit needs its own.
     verbs: dict[tuple[str, ...], list[str]] = {}
     for *group, verb in PERSONS_COMMANDS:
         verbs.setdefault(tuple(group), []).append(verb)
@@ -192,7 +175,20 @@ def _codex_rules(launcher: Launcher) -> str:
         for group, each in verbs.items()
     ]
     why = 'WHY = "This command is for a person. Tell what waits for a decision, and let the person run it."'
-    return "\n".join((f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why, *rules)) + "\n"
+    head = (f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why)
+    hooks = SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS))
+    policy = (places.project if shared else folder) / "AGENTS.md"
+    project = str(places.project) if shared else ""
+    file = partial(ClientFile, client=CODEX.name, audience=audience, project=project)
+    return [
+        file(path=folder / "hooks.json", piece=hooks, what="hooks"),
+        file(path=folder / "config.toml", piece=server, what=SERVER),
+        file(
+            path=folder / "rules" / "tacit.rules", piece=WholeFile("\n".join((*head, *rules)) + "\n"), what="deny rules"
+        ),
+        file(path=skills / "tacit" / "SKILL.md", piece=WholeFile(skill_text(launcher)), what="skill"),
+        file(path=policy, piece=MarkedBlock(policy_text(launcher, audience)), what="policy"),
+    ]
 
 
 def trust_key(hooks_file: Path, event: str, *, group: int, hook: int) -> str:

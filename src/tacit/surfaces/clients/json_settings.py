@@ -77,7 +77,20 @@ class SettingsEntries:
         added = []
         for entry in self.entries:
             document = parse(draft.text)
-            _require_room(document, entry)
+            # Where the file has something else, nothing is written: a list for an object, or a foreign value of the name.
+            for depth in range(len(entry.at) + 1):
+                found = value_at(document, entry.at[:depth])
+                wanted = list if depth == len(entry.at) and not entry.key else dict
+                if found is not None and not isinstance(found, wanted):
+                    name, sort = (
+                        ".".join(entry.at[:depth]) or "the document",
+                        "a list" if wanted is list else "an object",
+                    )
+                    raise Mistake(f"{name} is not {sort}", code="wrong_type")
+            taken = value_at(document, (*entry.at, entry.key)) if entry.key else None
+            if taken is not None and not _says(taken, entry.value):
+                name = ".".join((*entry.at, entry.key))
+                raise Mistake(f"{name} is there already and is not Tacit's", code="not_ours")
             if not _has(document, entry):
                 _add(draft, entry)
                 added.append(entry.name)
@@ -132,19 +145,6 @@ def _says(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict) and isinstance(found, dict):
         return all(found.get(key) == value for key, value in wanted.items())
     return bool(found == wanted)
-
-
-def _require_room(document: Any, entry: SettingsEntry) -> None:
-    """Refuse to write where the file has something else: a list for an object, or a foreign value of the same name."""
-    for depth in range(len(entry.at) + 1):
-        found = value_at(document, entry.at[:depth])
-        wanted = list if depth == len(entry.at) and not entry.key else dict
-        if found is not None and not isinstance(found, wanted):
-            name, sort = ".".join(entry.at[:depth]) or "the document", "a list" if wanted is list else "an object"
-            raise Mistake(f"{name} is not {sort}", code="wrong_type")
-    taken = value_at(document, (*entry.at, entry.key)) if entry.key else None
-    if taken is not None and not _says(taken, entry.value):
-        raise Mistake(f"{'.'.join((*entry.at, entry.key))} is there already and is not Tacit's", code="not_ours")
 
 
 # --- positions in the text; it is valid JSON here -------------------------------------------------------------------

@@ -316,7 +316,13 @@ def _at_start(response: EventResponse) -> None:
             response.note_shown([card])
         else:
             response.note_no_space(card.version_id)
-    _name_rules(response, unshown)
+    # Rules without space are named, as many as fit.
+    for number in range(min(len(unshown), MAX_NAMED_RULES), 0, -1):
+        from tacit.text.safe_markdown import shown_line
+
+        names = ", ".join(shown_line(rule.name) for rule in unshown[:number]) + (", …" if number < len(unshown) else "")
+        if response.answer.add_lines(f"• also, by tacit skills show NAME: {names}", room=MAX_START_CHARACTERS):
+            break
 
 
 def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:
@@ -333,16 +339,6 @@ def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) ->
             unshown.append(rule)
     response.note_shown(shown)
     return unshown
-
-
-def _name_rules(response: EventResponse, rules: list[SkillRow]) -> None:
-    """Name rules that had no space, as many as fit."""
-    from tacit.text.safe_markdown import shown_line
-
-    for number in range(min(len(rules), MAX_NAMED_RULES), 0, -1):
-        more = ", ".join(shown_line(rule.name) for rule in rules[:number]) + (", …" if number < len(rules) else "")
-        if response.answer.add_lines(f"• also, by tacit skills show NAME: {more}", room=MAX_START_CHARACTERS):
-            return
 
 
 def _at_prompt(response: EventResponse) -> None:
