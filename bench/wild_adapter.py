@@ -19,9 +19,8 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
 from tacit.providers.recorded import RecordedModel
 from tacit.surfaces.hook.entry import answers
-from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import respond
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 
 
 class Adapter:

@@ -12,9 +12,8 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.surfaces.hook import learner_requests
-from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import respond
-from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, InvalidEvent, parse
+from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, InvalidEvent, find, parse
 
 SKILLS = (
     SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm here, never npm."),

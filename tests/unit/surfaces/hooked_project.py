@@ -13,9 +13,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.store import open_store
 from tacit.surfaces.hook.entry import answers
-from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import respond
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tests.unit.surfaces.hook_events import stdin
 
 STALE = "error: revision chain is stale: run 'manage.py sync' first"

@@ -21,8 +21,17 @@ from tacit.surfaces.clients.checks import (
     probe_hook,
     probe_server,
 )
-from tacit.surfaces.clients.client_files import SHARED, Audience, ClientFolders, Launcher, is_hook_command
-from tacit.surfaces.clients.connections import CLAUDE_CODE, CODEX, hook_entries, is_connected
+from tacit.surfaces.clients.connections import (
+    CLAUDE_CODE,
+    CODEX,
+    SHARED,
+    Audience,
+    ClientFolders,
+    Launcher,
+    hook_entries,
+    is_hook_command,
+)
+from tacit.surfaces.clients.installation import is_connected
 
 COMMAND = "/opt/tacit hook --client codex"
 WORKS = """mkdir -p .tacit/sessions; id=$(grep -o '"doctor-[0-9a-f]*"' | tr -d '"')

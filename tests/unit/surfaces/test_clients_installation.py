@@ -16,17 +16,18 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage
-from tacit.surfaces.clients.client_files import (
+from tacit.surfaces.clients.connections import (
+    CLAUDE_CODE,
     SHARED,
     Audience,
     ClientFile,
     ClientPiece,
     Launcher,
     find_launcher,
+    hook_entries,
     policy_text,
     skill_text,
 )
-from tacit.surfaces.clients.connections import CLAUDE_CODE, hook_entries
 from tacit.surfaces.clients.installation import (
     RECORD,
     InstallationRecord,

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tacit.surfaces.authority import NOT_FOR_AGENTS, PERSON_ONLY
 from tacit.surfaces.cli import cli, table
 from tacit.surfaces.cli.table import COMMANDS, HIDDEN, OLD_NAMES, REPLACED, SECTIONS
-from tacit.surfaces.clients.client_files import PERSONS_COMMANDS
+from tacit.surfaces.clients.connections import PERSONS_COMMANDS
 
 
 def test_help_lists_every_command_by_section_on_one_full_line() -> None:

@@ -16,8 +16,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.recall.call_warnings import FILE
 from tacit.store import open_store
 from tacit.surfaces.hook.entry import answers
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import LINES_HEADING, parse
+from tacit.surfaces.hook.events import LINES_HEADING, find, parse
 from tests.unit.surfaces.hook_events import claude, claude_before, claude_failure, claude_shell, codex_before, stdin
 from tests.unit.surfaces.hooked_project import LESSON, MISSING, NORM, WARNING, Project, make_project
 

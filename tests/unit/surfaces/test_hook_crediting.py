@@ -17,8 +17,7 @@ from tacit.evidence.journal_uses import SessionTexts, uses_of
 from tacit.ingest.journal import digest
 from tacit.store import open_store
 from tacit.surfaces.hook import learner, learner_requests
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_before, claude_failure, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, WARNING, fill, make_project
 

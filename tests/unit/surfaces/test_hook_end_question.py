@@ -15,8 +15,7 @@ from tacit.evidence.journal_uses import fold_journals
 from tacit.ingest import journal as journals
 from tacit.store import open_store
 from tacit.surfaces.hook.end_question import MIN_CALLS, ask
-from tacit.surfaces.hook.event_context import EventContext, find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import EventContext, find, parse
 from tests.unit.surfaces.hook_events import claude, claude_shell, codex, stdin
 from tests.unit.surfaces.hooked_project import NORM, Project, make_project
 

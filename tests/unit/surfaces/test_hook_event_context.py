@@ -9,8 +9,7 @@ import pytest
 
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import ConfigError, NotPermitted
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tests.unit.surfaces.hook_events import claude, codex, stdin
 from tests.unit.surfaces.hooked_project import make_project
 

@@ -15,8 +15,7 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
 from tacit.surfaces.hook import event_handlers
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import LINES_HEADING, parse
+from tacit.surfaces.hook.events import LINES_HEADING, find, parse
 from tests.unit.surfaces.hook_events import (
     claude,
     claude_before,

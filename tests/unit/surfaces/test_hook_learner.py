@@ -22,8 +22,7 @@ from tacit.evidence.journal_uses import SessionTexts, fold_journals, remove_old_
 from tacit.ingest.journal import digest
 from tacit.store import open_store
 from tacit.surfaces.hook import learner, learner_requests, log
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tacit.surfaces.hook.learner import config_for
 from tacit.surfaces.hook.learner_requests import TRIES
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, codex, stdin

@@ -14,8 +14,7 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.ingest.sources import transcript
 from tacit.surfaces.hook import learner, learner_requests
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tests.unit.surfaces.hook_events import claude, stdin
 from tests.unit.surfaces.hooked_project import NORM, make_project
 

@@ -36,9 +36,19 @@ from tacit.surfaces.clients.checks import (
     probe_hook,
     probe_server,
 )
-from tacit.surfaces.clients.client_files import SERVER, SHARED, Audience, Client, ClientFolders, Launcher, find_launcher
-from tacit.surfaces.clients.connections import CLIENTS, files_of, find_client_folders, is_connected
-from tacit.surfaces.clients.installation import InstallationRecord
+from tacit.surfaces.clients.connections import (
+    CLIENTS,
+    SERVER,
+    SHARED,
+    Audience,
+    Client,
+    ClientFolders,
+    Launcher,
+    files_of,
+    find_client_folders,
+    find_launcher,
+)
+from tacit.surfaces.clients.installation import InstallationRecord, is_connected
 from tacit.surfaces.hook import log
 from tacit.surfaces.hook.learner_requests import SET_ASIDE
 

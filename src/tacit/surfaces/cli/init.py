@@ -21,31 +21,29 @@ from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.cli.model_use import ReadingCost, ask_for_reading, offered_reading, reading_line
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
-from tacit.surfaces.clients.client_files import (
+from tacit.surfaces.clients.connections import (
+    CLIENTS,
     SERVER,
     Audience,
     Client,
     ClientFile,
     ClientFolders,
     Launcher,
-    find_launcher,
-)
-from tacit.surfaces.clients.connections import (
-    CLIENTS,
     files_of,
     find_client_folders,
-    find_uninstall_plan,
+    find_launcher,
     installed_clients,
-    is_connected,
-    is_connected_by_project,
-    without_shared_parts,
 )
 from tacit.surfaces.clients.installation import (
     InstallationRecord,
     SettingsChange,
     apply_changes,
+    find_uninstall_plan,
+    is_connected,
+    is_connected_by_project,
     plan_install,
     plan_uninstall,
+    without_shared_parts,
 )
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"

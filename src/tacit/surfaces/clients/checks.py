@@ -20,9 +20,17 @@ from typing import Literal
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
 from tacit.ingest.journal import SUFFIX, parsed
-from tacit.surfaces.clients.client_files import STAND_IN_VERSION, Audience, Client, ClientFile, ClientFolders
-from tacit.surfaces.clients.connections import codex_settings, parts_in, trust_hash, trust_key
-from tacit.surfaces.clients.installation import read
+from tacit.surfaces.clients.connections import (
+    STAND_IN_VERSION,
+    Audience,
+    Client,
+    ClientFile,
+    ClientFolders,
+    codex_settings,
+    trust_hash,
+    trust_key,
+)
+from tacit.surfaces.clients.installation import parts_in, read
 from tacit.surfaces.clients.json_settings import SettingsEntries, parse, value_at
 from tacit.surfaces.hook.events import LEARN, Event
 from tacit.surfaces.hook.learner_requests import TAKEN, WANTED

@@ -1,6 +1,8 @@
-"""What Claude Code and Codex are given, which of these connections are there, and which files one person may take back.
+"""What Claude Code and Codex are given, where a person may want it, and how they start Tacit. Changes nothing.
 
-A connection is what one client is given for one audience. Reads files; changes nothing.
+`Launcher` has the words of a command that work in any shell, in any folder, with no environment activated. Settings of one
+person name the program by its absolute path. Settings that a team shares name it by what `PATH` finds, and do nothing,
+silently, where Tacit is not installed.
 
 Claude Code, measured with 2.1.325: by default everything goes where only this person and this project see it, as
 `claude mcp add` has it too: `.claude/settings.local.json`, the project's part of `~/.claude.json`, and files that the clone
@@ -17,37 +19,198 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
-from itertools import product
+from importlib import resources
 from operator import eq
 from pathlib import Path
 from typing import Any
 
 from tacit.config.environment import UserEnvironment
-from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.client_files import (
-    HOOK_TIMEOUT_S,
-    PERSONS_COMMANDS,
-    SERVER,
-    SHARED,
-    Audience,
-    Client,
-    ClientFile,
-    ClientFolders,
-    Launcher,
-    is_hook_command,
-    policy_text,
-    skill_text,
-)
-from tacit.surfaces.clients.installation import InstallationRecord, read
 from tacit.surfaces.clients.json_settings import SettingsEntries, SettingsEntry
 from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
+
+_PERSONS_COMMANDS = (
+    "review", "promote", "cards promote", "backport --apply", "backport --undo", "cards backport --apply",
+    "cards backport --undo", "forecast", "moments forecast", "intake", "moments intake", "moments check --run",
+    "research remove", "skills rollback", "skills edit", "skills invalidate", "skills pin", "undo", "config token",
+    "config --new-token", "purge", "store purge", "restore", "store restore", "check --apply", "tend --apply",
+    "train", "consolidate", "adapters train", "adapters activate", "adapters rollback", "adapters remove", "index",
+    "store index", "pause", "init", "uninstall",
+)  # fmt: skip
+PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS)
+"""Commands that only a person may run, by their old and new names; clients deny them to the agent."""
+HOOK_TIMEOUT_S = 10
+SERVER = "MCP server"
+"""What the file is for that tells a client of the server."""
+
+
+class Audience(StrEnum):
+    """For whom something is installed."""
+
+    LOCAL = "local"
+    """This person, this project; kept out of version control."""
+    USER = "user"
+    """This person, every project."""
+    SHARED = "shared"
+    """Everybody who works on this project; committed."""
+
+
+ClientPiece = SettingsEntries | MarkedBlock | TomlTable | WholeFile
+"""What Tacit puts into a file: entries of a JSON document, a block of text, a table, or all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFile:
+    """One file and what belongs into it."""
+
+    path: Path
+    piece: ClientPiece
+    client: str
+    audience: Audience
+    project: str = ""
+    """The project that it is for; empty when it is for all of them."""
+    what: str
+    """In a word or two: what this file gives the client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFolders:
+    """The folders that settings lie in."""
+
+    project: Path
+    """The root of the checkout, also of a linked worktree."""
+    user_home: Path
+    claude_home: Path
+    codex_home: Path
+    git_exclude: Path | None = None
+    """The list of files that only this clone ignores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A coding agent that Tacit can be connected to."""
+
+    name: str
+    title: str
+    program: str
+    events: Mapping[str, int]
+    """The moments its hooks are called at, and how many seconds each may take."""
+    files: Callable[[ClientFolders, Audience, Launcher], list[ClientFile]]
+    home: Callable[[ClientFolders], Path]
+    default: Audience
+
+
+def skill_text(launcher: Launcher) -> str:
+    """The skill that teaches an agent to use Tacit."""
+    return _text("SKILL.md").replace("{tacit}", launcher.program)
+
+
+def policy_text(launcher: Launcher, audience: Audience) -> str:
+    """What an agent is told about Tacit in its standing instructions."""
+    everywhere = "Projects with a `.tacit` folder learn from their sessions"
+    learns = everywhere if audience is Audience.USER else "This project learns from its sessions"
+    return _text("policy.md").replace("{tacit}", launcher.program).replace("{learns}", learns)
+
+
+def _text(name: str) -> str:
+    return (resources.files("tacit.surfaces.clients") / "texts" / name).read_text(encoding="utf-8")
+
+
+_GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
+"""Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
+STAND_IN_VERSION = "0"
+_STAND_IN = (
+    "while IFS= read -r l; do case $l in *'\"initialize\"'*) i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; "
+    "p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
+    'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
+    f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; esac; done'
+)
+"""An MCP server in shell that offers nothing, so that no client reports a failed one to somebody without Tacit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """The words before `hook` and `mcp`, and why they may stop working one day."""
+
+    words: tuple[str, ...]
+    warning: str = ""
+    shared: bool = False
+    plain: bool = False
+    """Whether a plain `tacit` in this person's shell is this one."""
+
+    @property
+    def program(self) -> str:
+        """What an agent types to run Tacit."""
+        return "tacit" if self.shared or self.plain else shlex.join(self.words)
+
+    def hook(self, client: str) -> str:
+        """The shell command of a hook."""
+        if self.shared:
+            return f"sh -c '{_GUARD} || exit 0; exec tacit hook --client {client}'"
+        return shlex.join((*self.words, "hook", "--client", client))
+
+    def server(self, client: str) -> tuple[str, list[str]]:
+        """Command and arguments of the MCP server."""
+        if self.shared:
+            able = f"{_GUARD} && tacit mcp --check >/dev/null 2>&1"
+            return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_STAND_IN}"]
+        return self.words[0], [*self.words[1:], "mcp", "--client", client]
+
+
+SHARED = Launcher(words=("tacit",), shared=True)
+
+
+def is_hook_command(command: str, client: str) -> bool:
+    """Whether a command is a hook as Tacit writes it, here or in another installation, and nothing besides."""
+    if command == SHARED.hook(client):
+        return True
+    try:
+        *start, hook, option, name = shlex.split(command)
+    except ValueError:
+        return False
+    if shlex.join([*start, hook, option, name]) != command or (hook, option, name) != ("hook", "--client", client):
+        return False
+    program = start[0].rpartition("/")[2] if start else ""
+    return (len(start) == 1 and program == "tacit") or (
+        program.startswith("python") and [word for word in start[1:] if word != "-P"] == ["-m", "tacit"]
+    )
+
+
+def find_launcher(project: Path, user_home: Path) -> Launcher:
+    """The most lasting way to start the Tacit that is running now."""
+    own = Path(sys.prefix).resolve()
+    # Folders of environments are on the PATH only while these are activated.
+    lasting = [folder for folder in os.get_exec_path() if not (Path(folder).parent / "pyvenv.cfg").exists()]
+    found = (shutil.which("tacit", path=folder) for folder in (str(user_home / ".local" / "bin"), *lasting))
+    for shim in found:
+        if shim and Path(shim).is_absolute() and Path(shim).resolve().is_relative_to(own):
+            plain = shutil.which("tacit", path=os.pathsep.join(lasting))
+            return Launcher(words=(shim,), plain=plain is not None and Path(plain).resolve().is_relative_to(own))
+    script = Path(sysconfig.get_path("scripts")) / "tacit"
+    # -P: the folder that a hook runs in is not a place to import from.
+    words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-P", "-m", "tacit")
+    warning = ""
+    kept_for_good = any((own / receipt).exists() for receipt in ("pipx_metadata.json", "uv-receipt.toml"))
+    if sys.prefix != sys.base_prefix and not kept_for_good:
+        if {"archive-v0", ".cache"} & set(own.parts):
+            warning = f"{own} is a cache that is emptied now and then"
+        elif own.is_relative_to(project.resolve()):
+            warning = f"{own} belongs to this project and may go with it"
+        else:
+            warning = f"{own} is a virtual environment; without it the hooks stop working"
+    return Launcher(words=words, warning=warning)
+
 
 # --- Claude Code ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +404,7 @@ def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFold
         user_home=environment.user_home,
         claude_home=environment.claude_home,
         codex_home=environment.codex_home,
-        git_exclude=_git_exclude(project),
+        git_exclude=git_exclude_of(project),
     )
 
 
@@ -255,7 +418,7 @@ def files_of(client: Client, places: ClientFolders, audience: Audience, *, launc
     return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
 
 
-def _git_exclude(project: Path) -> Path | None:
+def git_exclude_of(project: Path) -> Path | None:
     """The list of ignored files that is not committed; worktrees share it. None outside git."""
     if not (project / ".git").exists():
         return None
@@ -265,62 +428,3 @@ def _git_exclude(project: Path) -> Path | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
-
-
-def parts_in(file: ClientFile) -> list[str]:
-    """What a file has of Tacit's piece; nothing if it cannot be read."""
-    try:
-        content = read(file.path)
-        return file.piece.names(content.decode("utf-8", "replace")) if content else []
-    except Mistake:
-        return []
-
-
-def is_connected(files: Sequence[ClientFile]) -> bool:
-    """Whether the first file, which holds the hooks, has anything of Tacit's."""
-    return bool(parts_in(files[0]))
-
-
-def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: Launcher) -> bool:
-    """Whether the project's shared files connect a client: every hook is there, and the client can read them."""
-    (file, *_) = files_of(client, places, Audience.SHARED, launcher=launcher)
-    assert isinstance(file.piece, SettingsEntries)
-    wanted = {entry.name for entry in file.piece.entries if entry.at[0] == "hooks"}
-    return wanted <= set(parts_in(file))
-
-
-def without_shared_parts(
-    client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher
-) -> list[ClientFile]:
-    """Those of a person's own files that are not the project's shared ones at the same time."""
-    shared = files_of(client, places, Audience.SHARED, launcher=launcher)
-    taken = {file.path for file in shared} if is_connected(shared) else set()
-    return [file for file in files if file.audience is Audience.SHARED or file.path not in taken]
-
-
-def find_uninstall_plan(
-    places: ClientFolders, record: InstallationRecord, *, launcher: Launcher, clients: Collection[str], shared: bool
-) -> tuple[list[ClientFile], dict[str, Path]]:
-    """What this person's own `init` wrote, here and elsewhere, by the record or by its form; and what stays connected for
-    everybody: title of a client → the project's file, which is not this person's to change.
-
-    The project's shared files belong to everybody: they go if the record names them, or if that is asked for.
-    """
-    going: list[ClientFile] = []
-    held: set[Path] = set()
-    left: dict[str, Path] = {}
-    # Every connection that may be there: in this project, of this person, and in the other projects on record.
-    others = dict.fromkeys(note.project for note in record.notes if note.project not in ("", str(places.project)))
-    elsewhere = [replace(places, project=Path(each), git_exclude=_git_exclude(Path(each))) for each in others]
-    candidates = product((places, *elsewhere), CLIENTS.values(), Audience)
-    for seen, client, audience in candidates:
-        files = files_of(client, seen, audience, launcher=launcher)
-        here = files[0].project == str(places.project)
-        for_all = files[0].audience is Audience.SHARED and not (shared and here)
-        mine = [file for file in files if client.name in clients and (not for_all or record.of(file))]
-        going += mine
-        if len(mine) < len(files) and is_connected(files):
-            held |= {file.path for file in files if file not in mine}
-            if here and for_all and client.name in clients and files[0] not in mine:
-                left[client.title] = files[0].path
-    return [file for file in going if file.path not in held], left

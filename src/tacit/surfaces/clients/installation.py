@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import msgspec
 
 from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage, TacitError
-from tacit.surfaces.clients.client_files import Audience, ClientFile
+from tacit.surfaces.clients.connections import (
+    CLIENTS,
+    Audience,
+    Client,
+    ClientFile,
+    ClientFolders,
+    Launcher,
+    files_of,
+    git_exclude_of,
+)
 from tacit.surfaces.clients.json_settings import InvalidJson, SettingsEntries
 from tacit.surfaces.clients.text_edits import Insertion, TextDraft, WholeFile, without
 from tacit.text.redaction import redact
@@ -335,3 +345,65 @@ def _named(file: ClientFile) -> Iterator[None]:
     except Mistake as error:
         hint = error.hint or "mend the file first; nothing was changed"
         raise Mistake(f"{file.path}: {error.message}", code=error.code, hint=hint) from error
+
+
+# --- which connections are there ------------------------------------------------------------------------------------
+
+
+def parts_in(file: ClientFile) -> list[str]:
+    """What a file has of Tacit's piece; nothing if it cannot be read."""
+    try:
+        content = read(file.path)
+        return file.piece.names(content.decode("utf-8", "replace")) if content else []
+    except Mistake:
+        return []
+
+
+def is_connected(files: Sequence[ClientFile]) -> bool:
+    """Whether the first file, which holds the hooks, has anything of Tacit's."""
+    return bool(parts_in(files[0]))
+
+
+def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: Launcher) -> bool:
+    """Whether the project's shared files connect a client: every hook is there, and the client can read them."""
+    (file, *_) = files_of(client, places, Audience.SHARED, launcher=launcher)
+    assert isinstance(file.piece, SettingsEntries)
+    wanted = {entry.name for entry in file.piece.entries if entry.at[0] == "hooks"}
+    return wanted <= set(parts_in(file))
+
+
+def without_shared_parts(
+    client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher
+) -> list[ClientFile]:
+    """Those of a person's own files that are not the project's shared ones at the same time."""
+    shared = files_of(client, places, Audience.SHARED, launcher=launcher)
+    taken = {file.path for file in shared} if is_connected(shared) else set()
+    return [file for file in files if file.audience is Audience.SHARED or file.path not in taken]
+
+
+def find_uninstall_plan(
+    places: ClientFolders, record: InstallationRecord, *, launcher: Launcher, clients: Collection[str], shared: bool
+) -> tuple[list[ClientFile], dict[str, Path]]:
+    """What this person's own `init` wrote, here and elsewhere, by the record or by its form; and what stays connected for
+    everybody: title of a client → the project's file, which is not this person's to change.
+
+    The project's shared files belong to everybody: they go if the record names them, or if that is asked for.
+    """
+    going: list[ClientFile] = []
+    held: set[Path] = set()
+    left: dict[str, Path] = {}
+    # Every connection that may be there: in this project, of this person, and in the other projects on record.
+    others = dict.fromkeys(note.project for note in record.notes if note.project not in ("", str(places.project)))
+    elsewhere = [replace(places, project=Path(each), git_exclude=git_exclude_of(Path(each))) for each in others]
+    candidates = product((places, *elsewhere), CLIENTS.values(), Audience)
+    for seen, client, audience in candidates:
+        files = files_of(client, seen, audience, launcher=launcher)
+        here = files[0].project == str(places.project)
+        for_all = files[0].audience is Audience.SHARED and not (shared and here)
+        mine = [file for file in files if client.name in clients and (not for_all or record.of(file))]
+        going += mine
+        if len(mine) < len(files) and is_connected(files):
+            held |= {file.path for file in files if file not in mine}
+            if here and for_all and client.name in clients and files[0] not in mine:
+                left[client.title] = files[0].path
+    return [file for file in going if file.path not in held], left

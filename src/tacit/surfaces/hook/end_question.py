@@ -11,8 +11,7 @@ import sys
 import time
 
 from tacit.ingest.journal import Journal
-from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import Event
+from tacit.surfaces.hook.events import Event, EventContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

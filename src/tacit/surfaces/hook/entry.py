@@ -14,8 +14,7 @@ from tacit.config.location import HookEnvironment
 from tacit.ingest.journal import append_late
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import learner_requests, log
-from tacit.surfaces.hook.event_context import EventContext, find
-from tacit.surfaces.hook.events import BEFORE, LEARN, START, Event, InvalidEvent, parse
+from tacit.surfaces.hook.events import BEFORE, LEARN, START, Event, EventContext, InvalidEvent, find, parse
 
 LIMIT_S = 2.0
 """After so long a hook gives up; clients wait longer, people should not."""

@@ -23,8 +23,18 @@ from tacit.config.channels import HOOK, PUSHED, channels
 from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
-from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import BATCH, BEFORE, CALL, DENIED, PROMPT, START, Event, HookAnswer, HookCall
+from tacit.surfaces.hook.events import (
+    BATCH,
+    BEFORE,
+    CALL,
+    DENIED,
+    PROMPT,
+    START,
+    Event,
+    EventContext,
+    HookAnswer,
+    HookCall,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from tacit.config.files import read_plain, write_atomically
 from tacit.config.location import make_folder
 from tacit.ingest.journal import FOLDER, SUFFIX, make_sessions, path_of, word
 from tacit.surfaces.hook import log
-from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import Event
+from tacit.surfaces.hook.events import Event, EventContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

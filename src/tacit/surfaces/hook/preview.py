@@ -19,9 +19,8 @@ from tacit.recall import reasons
 from tacit.recall.ranking import RecallDecision, Rejected, Row
 from tacit.recall.signals import combined_score
 from tacit.render import render_selection
-from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import EventResponse, recall_for_prompt
-from tacit.surfaces.hook.events import Event
+from tacit.surfaces.hook.events import Event, find
 from tacit.text.words import BYTES_PER_TOKEN, estimate_tokens
 
 _WEIGHED = frozenset(
