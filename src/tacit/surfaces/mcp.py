@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from mcp.server.mcpserver import MCPServer
@@ -33,13 +33,8 @@ from tacit.learn.skill_usage import CONNECTION
 from tacit.surfaces.proposals import submit
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance
 
-
-class Opening(Protocol):
-    """Opens the memory for one call; only what is to be kept may create a store where there is none."""
-
-    def __call__(self, *, create: bool = False) -> Tacit: ...
-
-
+Opening = Callable[..., Tacit]
+"""Opens the memory for one call; only with `create=True` may it create a store where there is none."""
 INDEX_TOKENS = 900
 _FILE_BYTES = 60_000
 _MANNERS = """\
@@ -213,7 +208,7 @@ class _Tools:
             "evidence": evidence, "extends": extends,
         }  # fmt: skip
         with self._memory(create=True) as memory:
-            submitted = submit(
+            verdict, quoted = submit(
                 memory,
                 render.proposed(fields),
                 by="agent",
@@ -223,10 +218,9 @@ class _Tools:
                 scope=Scope(Level.SESSION, session.strip()) if session.strip() else None,
                 evidence=evidence or (),
             )
-        verdict = submitted.verdict
         reasons = "; ".join(finding.message for finding in verdict.findings)
         unread = " No transcript of this session was found, so the evidence is not stored." if evidence else ""
-        checked = "" if submitted.quoted.was_read else unread
+        checked = "" if quoted.was_read else unread
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "") + checked
 
     @contextmanager

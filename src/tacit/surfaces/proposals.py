@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tacit.api import Tacit
 from tacit.config.checkout import workspace
@@ -19,14 +18,6 @@ from tacit.ingest.client_memories import find_statement, known_statements
 from tacit.ingest.sources import client_homes
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """The gate's verdict, and where the evidence of a proposal was found."""
-
-    verdict: Verdict
-    quoted: QuotedSteps
-
-
 def submit(
     memory: Tacit,
     content: SkillContent,
@@ -37,8 +28,8 @@ def submit(
     environment: UserEnvironment,
     scope: Scope | None = None,
     evidence: Sequence[str | int] = (),
-) -> Submitted:
-    """Put a proposal through the gate, with the places of the running session that show it.
+) -> tuple[Verdict, QuotedSteps]:
+    """Put a proposal through the gate, with the places of the running session that show it; return the verdict and those.
 
     An agent is told where an instruction file or a client's memory says the same already; a person may propose it all the same.
     """
@@ -62,4 +53,4 @@ def submit(
         hint = "quote at least 8 characters as they stand in this session, or leave the evidence out"
         raise Mistake(f"this session does not show {quoted.missing[0]!r}", code="evidence_not_found", hint=hint)
     verdict = memory.propose(content, by=by, origin=origin, source=source, scope=scope, evidence=quoted.spans)
-    return Submitted(verdict, quoted)
+    return verdict, quoted

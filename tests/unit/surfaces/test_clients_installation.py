@@ -145,14 +145,17 @@ def test_without_the_record_our_entries_are_still_found(desk: Desk) -> None:
 def test_a_record_knows_when_and_one_without_times_is_still_read(desk: Desk) -> None:
     desk.put()
     (hooks, *_) = desk.files()
-    assert InstallationRecord.load(desk.home).written_at(hooks) == 1_000.5
+    note = InstallationRecord.load(desk.home).of(hooks)
+    assert note is not None
+    assert note.written_at == 1_000.5
     path = desk.home / RECORD
     document = json.loads(path.read_text())
     for note in document["files"]:
         del note["written_at"]
     path.write_text(json.dumps(document))
-    assert InstallationRecord.load(desk.home).of(hooks)
-    assert InstallationRecord.load(desk.home).written_at(hooks) == 0.0
+    note = InstallationRecord.load(desk.home).of(hooks)
+    assert note is not None
+    assert note.written_at is None
 
 
 @pytest.mark.parametrize("damage", ['{"tacit": oops}', "\udcff tacit"])

@@ -182,7 +182,8 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
         hooks = hooks_in(client, files[0])
         yield from check_codex(places, hooks, audience) if client.name == "codex" else check_claude(places)
         yield from _probes(ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
-        yield from _fired(ctx, client, hooks, since=record.written_at(files[0]))
+        note = record.of(files[0])
+        yield from _fired(ctx, client, hooks, since=(note and note.written_at) or 0.0)
 
 
 def _probes(

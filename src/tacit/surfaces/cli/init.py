@@ -55,27 +55,6 @@ _NEXT = ("restart the sessions that are running now", "run `tacit doctor` to see
 _LASTING = "install Tacit so that every shell finds it (see Install in the README)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _InstallRequest:
-    """What to connect, and the facts about this machine and project."""
-
-    places: ClientFolders
-    launcher: Launcher
-    record: InstallationRecord
-    audience: Audience | None
-    """For whom; `None` leaves it to each client's own default."""
-    asked: Sequence[Client]
-
-    def audience_of(self, client: Client) -> Audience:
-        return self.audience or client.default
-
-    @property
-    def connected(self) -> list[Client]:
-        """Clients that the project's shared files already connect."""
-        asked = self.asked if self.audience is None else ()
-        return [c for c in asked if is_connected_by_project(c, self.places, launcher=self.launcher)]
-
-
 @click.command()
 @click.option(
     "--client",
@@ -119,24 +98,24 @@ def init(
     if not asked:
         hint = "name one: tacit init --client claude-code"
         raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
-    request = _InstallRequest(
-        places=places,
-        launcher=find_launcher(places.project, places.user_home),
-        record=InstallationRecord.load(ctx.environment.home),
-        audience=Audience.SHARED if shared else Audience.USER if user else None,
-        asked=asked,
-    )
-    changes, notes = _changes_and_notes(request)
+    audience = Audience.SHARED if shared else Audience.USER if user else None
+    record, launcher = InstallationRecord.load(ctx.environment.home), find_launcher(places.project, places.user_home)
+    # Without an audience, each client has its own default, and those that the project's shared files connect have theirs.
+    connected = [c for c in asked if audience is None and is_connected_by_project(c, places, launcher=launcher)]
+    clients = [(client, audience or client.default) for client in asked if client not in connected]
+    changes = _plan_changes(clients, places, record, launcher)
+    asked = [*(client for client, _ in clients), *connected]
+    notes = [f"{client.title} is already connected by this project's shared files" for client in connected]
+    notes += _notes(clients, places, record, launcher, chosen=audience is not None)
+    if audience is None and any(change.is_change and change.file.client == "codex" for change in changes):
+        notes.append(_CODEX_EVERYWHERE)
     now = channels(str(ctx.place.folder))
-    ways = {
-        client.name: channel or now.get(client.name, HOOK)
-        for client in sorted(asked, key=request.connected.__contains__)
-    }
+    ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
     planned = PlannedChanges(changes=changes, notes=notes, channels=ways, quiet=yes and not dry_run)
     written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        apply_changes(changes, request.record, ctx.environment.home, at=time.time())
+        apply_changes(changes, record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
     reading = offered_reading(ctx, [client.name for client in asked])
     if reading and written and not yes and ctx.can_ask:
@@ -203,40 +182,44 @@ def uninstall(
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
 
 
-def _changes_and_notes(request: _InstallRequest) -> tuple[list[SettingsChange], list[str]]:
-    """Return what to write, what to remove where the same client was connected before, and what a person should know."""
-    places, launcher, connected = request.places, request.launcher, request.connected
-    notes = [f"{client.title} is already connected by this project's shared files" for client in connected]
-    clients = [client for client in request.asked if client not in connected]
-    if any(request.audience_of(client) is not Audience.SHARED for client in clients):
-        notes += [f"{launcher.warning}: {_LASTING}"] if launcher.warning else []
-        missing = "the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')"
-        notes += [] if can_serve() else [missing]
+def _plan_changes(
+    clients: Sequence[tuple[Client, Audience]], places: ClientFolders, record: InstallationRecord, launcher: Launcher
+) -> list[SettingsChange]:
+    """Return what to write, and what to remove where the same client was connected before."""
     put: list[ClientFile] = []
     former: list[ClientFile] = []
-    for client in clients:
-        audience = request.audience_of(client)
+    for client, audience in clients:
         files = files_of(client, places, audience, launcher=launcher)
         files = without_shared_parts(client, places, files, launcher=launcher)
         put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
-        for other in sorted(request.record.former(client.name, places.project, audience)):
+        for other in sorted(record.former(client.name, places.project, audience)):
             former += files_of(client, places, Audience(other), launcher=launcher)
+    return plan_install(put, record, instead_of=former)
+
+
+def _notes(
+    clients: Sequence[tuple[Client, Audience]],
+    places: ClientFolders,
+    record: InstallationRecord,
+    launcher: Launcher,
+    *,
+    chosen: bool,
+) -> Iterator[str]:
+    """Yield what a person should know before these clients are connected; `chosen` if the audience was."""
+    if any(audience is not Audience.SHARED for _, audience in clients):
+        if launcher.warning:
+            yield f"{launcher.warning}: {_LASTING}"
+        if not can_serve():
+            yield "the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')"
+    for client, audience in clients:
         team = files_of(client, places, Audience.SHARED, launcher=launcher)
-        if request.audience is None and is_connected(team):
-            notes.append(
-                f"{team[0].path} connects {client.title} only in part: run `tacit init --shared` to complete it"
-            )
-        audiences = request.record.audiences(client.name) | {audience}
+        if not chosen and is_connected(team):
+            yield f"{team[0].path} connects {client.title} only in part: run `tacit init --shared` to complete it"
+        audiences = record.audiences(client.name) | {audience}
         if is_connected_by_project(client, places, launcher=launcher):
             audiences.add(Audience.SHARED)
         if Audience.USER in audiences and len(audiences) > 1:
-            notes.append(
-                f"{client.title} is connected for all projects and for a single one, where its hooks fire twice"
-            )
-    changes = plan_install(put, request.record, instead_of=former)
-    if any(change.is_change and change.file.client == "codex" for change in changes) and request.audience is None:
-        notes.append(_CODEX_EVERYWHERE)
-    return changes, notes
+            yield f"{client.title} is connected for all projects and for a single one, where its hooks fire twice"
 
 
 def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes: bool) -> bool:

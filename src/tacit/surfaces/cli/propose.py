@@ -95,7 +95,7 @@ def propose(
         ctx.report(document | {"proposed": False}, "It can be proposed.")
         return
     ctx.may_create = True
-    submitted = submit(
+    verdict, quoted = submit(
         ctx.memory,
         content,
         by=_proposer(ctx, by),
@@ -105,7 +105,7 @@ def propose(
         scope=Scope.parse(scope) if scope else None,
         evidence=[int(each) if each.isdecimal() else each for each in evidence] or quotes,
     )
-    _report(ctx, submitted.verdict, submitted.quoted)
+    _report(ctx, verdict, quoted)
 
 
 @click.command(hidden=True)

@@ -10,7 +10,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from typing import Any
 
 import click
@@ -276,15 +275,9 @@ def _page(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
 # --- at a terminal --------------------------------------------------------------------------------------------------
 
 
-class _Result(StrEnum):
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    SKIPPED = "still waiting"
-
-
 def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> None:
     """Show and ask about one version after the other, until the end or until the person quits."""
-    results: Counter[_Result] = Counter()
+    results: Counter[str] = Counter()
     try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
         ordered: Sequence[StoredVersion] = [each for part in ctx.memory.reviews.ranked(waiting) for each in part]
         for extension in ctx.memory.context.extensions:
@@ -296,14 +289,15 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
         ctx.console.rule(f"{count} of {len(waiting)}")
         show_candidate(ctx, stored)
         done = _review_one(ctx, stored, by=by, suggested=_show_expectation(ctx, stored, by))
-        if done is None:
+        if not done:
             break
         results[done] += 1
-    results[_Result.SKIPPED] = len(waiting) - results[_Result.APPROVED] - results[_Result.REJECTED]
-    ctx.console.print("\n" + ", ".join(f"{results[result]} {result}" for result in _Result if results[result]) + ".")
-    if results[_Result.SKIPPED]:
+    results["still waiting"] = len(waiting) - results["approved"] - results["rejected"]
+    shown = (f"{results[each]} {each}" for each in ("approved", "rejected", "still waiting") if results[each])
+    ctx.console.print("\n" + ", ".join(shown) + ".")
+    if results["still waiting"]:
         ctx.console.print("Next: run [bold]tacit review[/bold] to continue.")
-    elif results[_Result.APPROVED]:
+    elif results["approved"]:
         ctx.console.print(
             "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
         )
@@ -330,8 +324,8 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
     return ""
 
 
-def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggested: str = "") -> _Result | None:
-    """Ask until something is decided or skipped; None if the person quits."""
+def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggested: str) -> str:
+    """Ask until something is decided or skipped, and return what became of it; nothing if the person quits."""
     while True:
         # Enter accepts a suggested rejection, and never an approval.
         known, enter = click.Choice(list("arevsq?")), "r" if suggested == "reject" else None
@@ -339,9 +333,9 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
         choice = click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False)
         suggested = ""  # only the first time
         if choice == "q":
-            return None
+            return ""
         if choice == "s":
-            return _Result.SKIPPED
+            return "still waiting"
         if choice == "?":
             ctx.console.print(_HELP, markup=False)
         elif choice == "v":
@@ -349,7 +343,7 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
         elif choice == "r":
             reason = click.prompt("Why", default="", show_default=False)
             _decide(ctx, stored, Review.REJECT, by=by, reason=reason)
-            return _Result.REJECTED
+            return "rejected"
         else:
             reply = Reply.YES
             if choice == "e":
@@ -360,11 +354,11 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
             if reply is Reply.YES:
                 try:
                     _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
-                    return _Result.APPROVED
+                    return "approved"
                 except IllegalTransition as error:  # the edited text is already in use
                     ctx.console.print(safe(error.message))
             if reply is Reply.QUIT:
-                return None
+                return ""
 
 
 def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[StoredVersion, Reply]:

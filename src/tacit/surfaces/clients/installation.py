@@ -133,11 +133,6 @@ class InstallationRecord:
         key = str(file.path), file.audience, file.project
         return next((note for note in self.notes if note.key == key), None)
 
-    def written_at(self, file: ClientFile) -> float:
-        """When a file was last written, as a Unix time; 0 if nobody knows."""
-        note = self.of(file)
-        return (note and note.written_at) or 0.0
-
     def audiences(self, client: str) -> set[str]:
         """For whom a client was connected, here or anywhere."""
         return {note.audience for note in self.notes if note.client == client}
