@@ -24,8 +24,7 @@ from tacit.learn.reading.prompt_files import prompt_file
 from tacit.learn.reading.reader import MAX_OUTPUT_TOKENS, MERGE, PATIENCE, READ
 from tacit.providers.budget import UsageLedger
 from tacit.surfaces.hook import learner, learner_requests
-from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import find, parse
 from tests.e2e.conftest import Ran, Terminal, approve_all, learn_from_one_run
 from tests.e2e.test_language_model import Reply, Server, answer, error, have_real_model, served, smollm2
 from tests.e2e.test_learning import FIRST, SECOND, lay_down
