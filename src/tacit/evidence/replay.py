@@ -99,11 +99,8 @@ class Replay(BaselineCheck):
             copy = Path(name) / "checkout"
             _copy(Path(self.checkout), copy)
             if all(self._run(sandbox, copy, (check,)).passed for check in checks):  # shows nothing about the steps
-                _not_checkable(
-                    "checks_pass_before_steps",
-                    "its checks pass without its steps",
-                    "give a checkout on which the work is still to be done",
-                )
+                hint = "give a checkout on which the work is still to be done"
+                _not_checkable("checks_pass_before_steps", "its checks pass without its steps", hint)
             done = self._run(sandbox, copy, tuple(steps))
             if not done.passed:
                 return _failed(done, verifier)
@@ -148,11 +145,8 @@ def _failed(ran: SandboxResult, verifier: str) -> Check:
         code = "sandbox_alarm" if ran.alarms else ran.ended.replace(" ", "_")
         _not_checkable(code, why, "give larger `confines`, or check something smaller")
     if ran.status in (_NOT_EXECUTABLE, _NOT_FOUND):
-        _not_checkable(
-            "program_missing",
-            f"a program is not there ({tail[-200:]})",
-            "only programs in /usr or in the checkout can be run",
-        )
+        hint = "only programs in /usr or in the checkout can be run"
+        _not_checkable("program_missing", f"a program is not there ({tail[-200:]})", hint)
     if _NO_NETWORK.search(ran.output):
         _not_checkable(
             "needs_network", "it needs the network, which the sandbox has not", "check it outside the sandbox"
@@ -168,12 +162,8 @@ def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where
             continue
         value = values.get(parameter.name)
         if value is None:
-            asked = where or f"the check `{text}`"
-            _not_checkable(
-                "value_missing",
-                f"{asked} needs a value for {{{parameter.name}}}",
-                f"give parameters={{'{parameter.name}': '…'}}",
-            )
+            why = f"{where or f'the check `{text}`'} needs a value for {{{parameter.name}}}"
+            _not_checkable("value_missing", why, f"give parameters={{'{parameter.name}': '…'}}")
         *pieces, last = mark.split(text)
         text = ""
         for piece in pieces:
@@ -191,11 +181,8 @@ def command_of(step: SkillStep, at: int) -> str:
         found = None if step.tool else _ONLY_A_COMMAND.fullmatch(step.text)
         command = found[1] if found else ""
     if not command.strip():
-        _not_checkable(
-            "step_not_a_command",
-            f"step {at + 1} is not a command ({step.text[:80]})",
-            "only skills whose steps are commands can be replayed",
-        )
+        why = f"step {at + 1} is not a command ({step.text[:80]})"
+        _not_checkable("step_not_a_command", why, "only skills whose steps are commands can be replayed")
     return command
 
 
@@ -203,18 +190,12 @@ def checks_of(content: SkillContent) -> list[str]:
     """Return the commands of the postconditions; an outage where there are none, or where passing them shows nothing."""
     checks = [condition.check for condition in content.postconditions if condition.check.strip()]
     if not checks:
-        _not_checkable(
-            "no_check",
-            "no postcondition has a check",
-            "give the skill a command whose exit status shows the outcome",
-        )
+        hint = "give the skill a command whose exit status shows the outcome"
+        _not_checkable("no_check", "no postcondition has a check", hint)
     for check in checks:
         if masks_exit(check) or shows_nothing(check):
-            _not_checkable(
-                "check_proves_nothing",
-                f"the exit status of `{check}` shows nothing",
-                "give a check that fails where the work is not done",
-            )
+            hint = "give a check that fails where the work is not done"
+            _not_checkable("check_proves_nothing", f"the exit status of `{check}` shows nothing", hint)
     return checks
 
 

@@ -42,11 +42,8 @@ def compose(
     versions = [queries.find(store, part) for part in parts]
     unusable = next((each for each in versions if each.status not in RECALLABLE), None)
     if unusable is not None:
-        raise Mistake(
-            f"`{unusable.version.name}` is {unusable.status} and cannot be part of a composite",
-            code="part_not_approved",
-            hint="approve it first: `tacit review`",
-        )
+        why = f"`{unusable.version.name}` is {unusable.status} and cannot be part of a composite"
+        raise Mistake(why, code="part_not_approved", hint="approve it first: `tacit review`")
     contents = [each.version.content for each in versions]
     text = description.strip() or "; then ".join(content.description.rstrip(".") for content in contents) + "."
 
@@ -127,20 +124,16 @@ def composed(name: str, description: str, parts: Sequence[SkillContent], *, part
 def check_parts(name: str, parts: Sequence[SkillContent]) -> None:
     """Raise unless these can be the parts of one procedure."""
     if not LEAST_PARTS <= len(parts) <= MOST_PARTS:
-        raise Mistake(
-            f"a composite has {LEAST_PARTS} to {MOST_PARTS} parts, not {len(parts)}",
-            code="wrong_part_count",
-            hint="name its parts",
-        )
+        why = f"a composite has {LEAST_PARTS} to {MOST_PARTS} parts, not {len(parts)}"
+        raise Mistake(why, code="wrong_part_count", hint="name its parts")
     names = [part.name for part in parts]
     twice = next((each for each in names if names.count(each) > 1), "")
     if twice:
         raise Mistake(f"`{twice}` is named twice", code="part_repeated", hint="name each part once")
     other = next((part for part in parts if part.kind is not Kind.PROCEDURE), None)
     if other is not None:
-        raise Mistake(
-            f"`{other.name}` is a {other.kind} without steps", code="part_not_procedure", hint="compose procedures"
-        )
+        why = f"`{other.name}` is a {other.kind} without steps"
+        raise Mistake(why, code="part_not_procedure", hint="compose procedures")
     if not name.strip():
         raise Mistake("a composite needs a name", code="name_missing", hint="tacit compose NAME PART PART")
 
@@ -152,10 +145,9 @@ def check_cycle(name: str, parts: Iterable[str], *, parts_of: PartsOf) -> None:
     while paths:
         path = paths.pop()
         if path[-1] == name:
+            hint = "leave out the part that leads back to it"
             raise Mistake(
-                f"`{name}` would be a part of itself: {' > '.join(path)}",
-                code="composition_cycle",
-                hint="leave out the part that leads back to it",
+                f"`{name}` would be a part of itself: {' > '.join(path)}", code="composition_cycle", hint=hint
             )
         if path[-1] not in done:
             done.add(path[-1])

@@ -316,11 +316,8 @@ class _SimilarityGroup:
         if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):
             return 0.0
         same, bound = self._shared_actions(one, other), 1.0
-        (left, right), ours, theirs = (
-            (self._contents[one], self._contents[other]),
-            self._shapes[one],
-            self._shapes[other],
-        )
+        left, right = self._contents[one], self._contents[other]
+        ours, theirs = self._shapes[one], self._shapes[other]
         if ours and theirs and left.kind is Kind.PROCEDURE and not (left.sub_skills or right.sub_skills):
             shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
             bound = ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)

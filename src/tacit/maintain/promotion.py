@@ -61,10 +61,6 @@ MOST_NOMINATED = 5
 """New nominations reported at once; one that a second project confirms is always reported."""
 _LOG = logging.getLogger(__name__)
 _TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
-_STAYING_KINDS = {
-    Kind.PREFERENCE: PromotionReason.PREFERENCE_STAYS,
-    Kind.REFERENCE: PromotionReason.DOCUMENT_STAYS,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +71,17 @@ class PromotionRequest:
     at: datetime
     source: SourceProject
     same: Same
-    person: bool = False
-    """Whether a person decides; otherwise the copy waits for one."""
     ticked: Collection[str] | None = None
     """What a person has confirmed of the text, which approves the copy; None: the copy waits for review."""
     model: LanguageModel | None = None
     """A language model that judges what would become global, besides the rules."""
     content: SkillContent | None = None
     """The text to copy, where it was rewritten."""
+
+    @property
+    def person(self) -> bool:
+        """Whether a person decides; otherwise the copy waits for one."""
+        return self.by != BY_PROMOTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,13 +129,11 @@ def promotion_request(
     model: LanguageModel | None = None,
 ) -> PromotionRequest:
     """Return a request from this store: sameness by its embedder, rules and the model as judges; `by` names a person."""
-    source = source_project(context.place)
     return PromotionRequest(
         by=by or BY_PROMOTION,
         at=context.now(),
-        source=source,
+        source=source_project(context.place),
         same=SameMeaning(context.embedder, context.config.policy),
-        person=bool(by),
         ticked=ticked,
         model=model,
     )
@@ -254,12 +251,13 @@ def nominate(here: Store, there: StoreContext, stored: StoredVersion, request: P
     content = request.content or stored.version.content
     _require_promotable(stored, there.scope)
     ties = [finding.message for finding in portability(content, request.source.local)]
-    if content.kind in _STAYING_KINDS or ties:
-        code = PromotionReason.NOT_PORTABLE if ties else _STAYING_KINDS[content.kind]
+    stays = {Kind.PREFERENCE: PromotionReason.PREFERENCE_STAYS, Kind.REFERENCE: PromotionReason.DOCUMENT_STAYS}
+    if content.kind in stays or ties:
+        code = PromotionReason.NOT_PORTABLE if ties else stays[content.kind]
         why = ties[0] if ties else f"a {content.kind} stays where it is"
         raise GateRefusal(f"`{content.name}` cannot be nominated: {why}", code=code, hint="see `tacit promote`")
     known = find_same(there.store.catalogue(), content, there.scope, request.same)
-    return _copy(here, there, stored, replace(request, person=False), known=known)
+    return _copy(here, there, stored, request, known=known)
 
 
 def require_open_gates(
@@ -279,11 +277,8 @@ def require_open_gates(
     missing = [(each.to, reason) for each in gates for reason in each.missing]
     if missing:
         listed = "; ".join(f"to {to}: {sentence(reason)}" for to, reason in missing)
-        raise GateRefusal(
-            f"`{stored.version.name}` does not qualify yet. Missing {listed}",
-            code=missing[0][1].code,
-            hint="see `tacit promote`",
-        )
+        why = f"`{stored.version.name}` does not qualify yet. Missing {listed}"
+        raise GateRefusal(why, code=missing[0][1].code, hint="see `tacit promote`")
     return gates
 
 
@@ -294,11 +289,8 @@ def _copy(
     content, to = request.content or stored.version.content, there.scope.level
     secrets = [finding.message for finding in portability(content) if finding.rule == SECRET]
     if to in HOME_LEVELS and secrets:
-        raise GateRefusal(
-            f"`{stored.version.name}` contains a secret: {secrets[0]}",
-            code="contains_secret",
-            hint="purge it, or use --rewrite to replace it with a placeholder",
-        )
+        hint = "purge it, or use --rewrite to replace it with a placeholder"
+        raise GateRefusal(f"`{stored.version.name}` contains a secret: {secrets[0]}", code="contains_secret", hint=hint)
     renewed = known is not None and known.version.hash != content.hash() and request.person
     if known is not None and renewed and request.content is None:  # not rewritten: only a copy of this very skill
         renewed = not {other.version.id for other in here.versions(stored.skill.id)}.isdisjoint(known.version.parents)
@@ -334,29 +326,21 @@ def _require_promotable(stored: StoredVersion, scope: Scope) -> None:
             f"`{name}` is at {stored.skill.scope} already", code="not_broader", hint="promote it to a broader scope"
         )
     if stored.status in _TURNED_DOWN or (scope.level in HOME_LEVELS and stored.status not in RECALLABLE):
-        raise GateRefusal(
-            f"`{name}` is {stored.status}; only an approved skill can be promoted",
-            code="not_approved",
-            hint="decide on it: tacit review",
-        )
+        why = f"`{name}` is {stored.status}; only an approved skill can be promoted"
+        raise GateRefusal(why, code="not_approved", hint="decide on it: tacit review")
 
 
 def _admitted(there: StoreContext, made: Candidate) -> StoredVersion:
     content, verdict = made.content, Admission(there).admit_in_scope(made)
     if verdict.decision is Decision.REJECT or not verdict.version_id:
         reasons = "; ".join(finding.message for finding in verdict.findings[:3])
-        raise GateRefusal(
-            f"`{content.name}` was rejected at {there.scope}: {reasons}",
-            code="rejected_by_gate",
-            hint="fix it, then promote it",
-        )
+        why = f"`{content.name}` was rejected at {there.scope}: {reasons}"
+        raise GateRefusal(why, code="rejected_by_gate", hint="fix it, then promote it")
     stored = there.store.version(verdict.version_id)
     if made.revises and stored.version.hash != content.hash():
-        raise GateRefusal(
-            f"`{content.name}` is at {there.scope} in other words, and the gate takes these for the same",
-            code="known_in_other_words",
-            hint=f"edit it there: tacit skills edit {stored.version.id[:10]} --store STORE",
-        )
+        why = f"`{content.name}` is at {there.scope} in other words, and the gate takes these for the same"
+        hint = f"edit it there: tacit skills edit {stored.version.id[:10]} --store STORE"
+        raise GateRefusal(why, code="known_in_other_words", hint=hint)
     return stored
 
 
@@ -367,11 +351,9 @@ def _approve(there: StoreContext, stored: StoredVersion, request: PromotionReque
         return
     if now.status in (Status.REJECTED, Status.RETIRED, Status.STALE):
         option = "--reopen" if now.status is Status.REJECTED else "--restore"
-        raise GateRefusal(
-            f"`{stored.version.name}` was {now.status} at {there.scope}",
-            code="turned_down_there",
-            hint=f"decide again there: tacit review {stored.version.id[:10]} {option} --store STORE",
-        )
+        hint = f"decide again there: tacit review {stored.version.id[:10]} {option} --store STORE"
+        why = f"`{stored.version.name}` was {now.status} at {there.scope}"
+        raise GateRefusal(why, code="turned_down_there", hint=hint)
     Reviews(there).decide(
         stored.version.id,
         Review.APPROVE,
@@ -534,14 +516,10 @@ def record_objections(store: Store, stored: StoredVersion) -> Iterator[CodedReas
 def cares(context: StoreContext, *, at: datetime) -> list[Care]:
     """Find what qualifies for a broader scope. Applied, it becomes a waiting candidate, or a note for the person's
     store."""
-    store, same = context.store, SameMeaning(context.embedder, context.config.policy)
-    request = PromotionRequest(by=BY_PROMOTION, at=at, source=source_project(context.place), same=same)
+    store, request = context.store, replace(promotion_request(context), at=at)
     with home_store(context.place) as home:
-        return [
-            *_for_sessions(store, request),
-            *_for_project(store, context.scope, request),
-            *_for_home(store, home, request),
-        ]
+        project = _for_project(store, context.scope, request)
+        return [*_for_sessions(store, request), *project, *_for_home(store, home, request)]
 
 
 def hand_over(here: Store, home: StoreContext, request: PromotionRequest) -> None:

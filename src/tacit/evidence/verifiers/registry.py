@@ -128,11 +128,8 @@ def verifier(name: str, argument: str, context: Context) -> Verifier:
         return BUILT_IN[name](argument, context)
     entry = _others().get(name)
     if entry is None:
-        raise Mistake(
-            f"there is no verifier {name!r}",
-            code="unknown_verifier",
-            hint=f"known: {', '.join((*BUILT_IN, *_others()))}",
-        )
+        hint = f"known: {', '.join((*BUILT_IN, *_others()))}"
+        raise Mistake(f"there is no verifier {name!r}", code="unknown_verifier", hint=hint)
     try:
         made: Verifier = entry.load()(argument, context)
     except (ImportError, AttributeError, TypeError) as error:
