@@ -382,7 +382,13 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Expl
         return _explained(coded(AssessmentCode.NO_CHECK))
     last = checks[-1]
     if last.step.failed:
-        return _failed(last)
+        command, at = _short(last.text), last.step.index
+        if last.step.result is not StepResult.FAILED:
+            return _explained(coded(AssessmentCode.CHECK_STOPPED, result=str(last.step.result)), step=at)
+        if _could_not_run(last):
+            return _explained(coded(AssessmentCode.CHECK_COULD_NOT_RUN, command=command), step=at)
+        failed = coded(AssessmentCode.CHECK_FAILED, command=command)
+        return _explained(failed, Outcome.FAILURE, Grade.MACHINE, verifier=last.text, step=at)
     weakened, proof = _weakened(made, last, workspace), last
     tests = tests_written(trajectory) if weakened and last.passed else {}
     if independent := [check for check in checks if check.passed and _rests_on_others(check, tests)]:
@@ -461,16 +467,6 @@ def _places(made: _Made, workspace: str) -> list[str]:
 
 def _is_in(file: str, workspace: str) -> bool:
     return bool(workspace) and f"{file}/".startswith(f"{workspace.rstrip('/')}/")
-
-
-def _failed(last: _Check) -> ExplainedAssessment:
-    step, command = last.step, _short(last.text)
-    if step.result is not StepResult.FAILED:
-        return _explained(coded(AssessmentCode.CHECK_STOPPED, result=str(step.result)), step=step.index)
-    if _could_not_run(last):
-        return _explained(coded(AssessmentCode.CHECK_COULD_NOT_RUN, command=command), step=step.index)
-    reason = coded(AssessmentCode.CHECK_FAILED, command=command)
-    return _explained(reason, Outcome.FAILURE, Grade.MACHINE, verifier=last.text, step=step.index)
 
 
 def _could_not_run(check: _Check) -> bool:

@@ -76,11 +76,8 @@ def evidence_for(
     """
     unknown = sorted(set(followed or ()) - set(use.version_ids))
     if unknown:
-        raise Mistake(
-            f"{unknown[0]} was not shown in that use",
-            code="version_not_shown",
-            hint=f"shown: {', '.join(use.version_ids)}",
-        )
+        hint = f"shown: {', '.join(use.version_ids)}"
+        raise Mistake(f"{unknown[0]} was not shown in that use", code="version_not_shown", hint=hint)
     shares = dict(zip(use.version_ids, use.shares, strict=False))
     credited = [version_id for version_id in use.version_ids if followed is None or version_id in followed]
     passed_over = [each for each in use.version_ids if each not in credited and shares.get(each)]

@@ -227,11 +227,8 @@ def _quoted(value: str, *, before: str) -> str:
     if _SAFE.fullmatch(value):
         return value
     if before.count("'") % 2 or before.count('"') % 2:
-        raise Mistake(
-            f"the value {value!r} cannot be put between quotes",
-            code="value_needs_quoting",
-            hint="give one of letters, digits and ./:@%+=,-_",
-        )
+        hint = "give one of letters, digits and ./:@%+=,-_"
+        raise Mistake(f"the value {value!r} cannot be put between quotes", code="value_needs_quoting", hint=hint)
     return shlex.quote(value)
 
 

@@ -16,7 +16,7 @@ from itertools import combinations
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.ledger import About, Remark
-from tacit.domain.lifecycle import RECALLABLE, Status, coded
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
 from tacit.domain.scope import Scope
 from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
@@ -138,21 +138,16 @@ def _care(older: StoredVersion, newer: StoredVersion, kind: ContradictionKind, *
         by=BY_ITSELF,
         at=at,
     )
-    move = older.transition_to(
-        Status.STALE, str(coded(CareReason.OBSOLETE, other=newer.version.name, why=why)), by=BY_ITSELF, at=at
-    )
-    ways = tuple(
-        coded(Advice.RETIRE_ONE, id=gone.version.id[:14], stays=stays.version.name)
-        for gone, stays in ((older, newer), (newer, older))
-    )
-    return care_of(
-        older,
-        CareKind.CONTRADICTION,
-        (reason,),
-        move=move if kind is ContradictionKind.OBSOLETE else None,
-        remark=remark,
-        advice=ways if kind is ContradictionKind.TENSION else (),
-    )
+    move, advice = None, tuple[CodedReason, ...]()
+    if kind is ContradictionKind.OBSOLETE:
+        obsolete = str(coded(CareReason.OBSOLETE, other=newer.version.name, why=why))
+        move = older.transition_to(Status.STALE, obsolete, by=BY_ITSELF, at=at)
+    elif kind is ContradictionKind.TENSION:
+        advice = tuple(
+            coded(Advice.RETIRE_ONE, id=gone.version.id[:14], stays=stays.version.name)
+            for gone, stays in ((older, newer), (newer, older))
+        )
+    return care_of(older, CareKind.CONTRADICTION, (reason,), move=move, remark=remark, advice=advice)
 
 
 def _side(store: Store, stored: StoredVersion) -> ContradictionSide:

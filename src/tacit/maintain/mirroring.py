@@ -18,7 +18,7 @@ from tacit.config.settings import Policy
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
+from tacit.domain.lifecycle import RECALLABLE, Status, coded, joined_text
 from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
 from tacit.gate.content_checks import examine_version
@@ -137,7 +137,9 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
         approvals = home.approvals(version.id)
         if not approvals:
             continue  # no person has approved it
-        birth = _transition(stored, None, Status.CANDIDATE, coded("mirrored"), at=at)
+        arriving = replace(stored, status=Status.CANDIDATE)
+        mirrored = arriving.transition_to(Status.CANDIDATE, str(coded("mirrored")), by=MIRROR, at=at)
+        birth = replace(mirrored, before=None, id="")
         try:
             project.add_version(stored.skill, version, birth)
         except GateRefusal:  # it was purged here
@@ -151,11 +153,11 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
         approval = replace(project.approvals(version.id)[-1], policy_hash=policy.hash(), id="")
         check = check_approval(approval, version, examination=examine_version(version), policy=policy)
         if check:
-            approved = coded("approved_at_home", by=approval.by)
-            project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
+            approved = str(coded("approved_at_home", by=approval.by))
+            project.add_transition(arriving.transition_to(Status.TRIAL, approved, by=MIRROR, at=at))
         elif check.is_severe:
-            void = coded("approval_void", why=joined_text(check.reasons))
-            project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
+            void = str(coded("approval_void", why=joined_text(check.reasons)))
+            project.add_transition(arriving.transition_to(Status.QUARANTINED, void, by=MIRROR, at=at))
         yield version.id
 
 
@@ -180,7 +182,7 @@ def _follow(project: Store, home: Store, mirrors: Sequence[StoredVersion], *, at
             after, reason = Status.TRIAL, coded("recallable_at_home")
         else:
             continue
-        project.add_transition(_transition(copy, here, after, reason, at=at))
+        project.add_transition(copy.transition_to(after, str(reason), by=MIRROR, at=at))
         yield copy.version.id
 
 
@@ -213,17 +215,3 @@ def reported_by_several(home: Store, version_ids: Iterable[str]) -> list[str]:
         for version_id, rows in found.items()
         if len({row.scope for row in rows if row.grade.verified and not row.control}) >= LEAST_PROJECTS
     ]
-
-
-def _transition(
-    stored: StoredVersion, before: Status | None, after: Status, reason: CodedReason, *, at: datetime
-) -> Transition:
-    return Transition(
-        version_id=stored.version.id,
-        content_hash=stored.version.hash,
-        before=before,
-        after=after,
-        reason=str(reason),
-        by=MIRROR,
-        at=at,
-    )

@@ -17,7 +17,7 @@ from tacit.domain.care import Advice, Care, CareKind, CareReason
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
-from tacit.domain.skill import Provenance, SkillStep
+from tacit.domain.skill import SkillStep
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.evidence.friction import (
     MADE_BY,
@@ -256,14 +256,7 @@ def _candidate(stored: StoredVersion, found: Revision) -> Candidate:
         content=found.content,
         scope=stored.skill.scope,
         origins=found.origins,
-        provenance=Provenance(
-            trajectory_ids=ids,
-            grounding=found.grounding,
-            made_by=MADE_BY,
-            model=before.model,
-            prompt_version=before.prompt_version,
-            source=before.source,
-        ),
+        provenance=dataclasses.replace(before, trajectory_ids=ids, grounding=found.grounding, made_by=MADE_BY),
         revises=stored.skill.id,
         parents=(stored.version.id,),
         by=MADE_BY,

@@ -226,11 +226,8 @@ class FileState(BaselineCheck):
         if not found or hint:
             raise Mistake(f"{text!r} is no condition on a file", code="invalid_file_check", hint=hint)
         if state is State.SHA256 and not re.fullmatch(r"[0-9a-fA-F]{64}", value):
-            raise Mistake(
-                f"{value!r} is no SHA-256",
-                code="invalid_file_check",
-                hint="64 hexadecimal digits, as `sha256sum FILE` prints them",
-            )
+            hint = "64 hexadecimal digits, as `sha256sum FILE` prints them"
+            raise Mistake(f"{value!r} is no SHA-256", code="invalid_file_check", hint=hint)
         return cls(found["path"], state, value)
 
     def verify(self) -> Check:

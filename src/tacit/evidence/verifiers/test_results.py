@@ -103,11 +103,8 @@ def read_bytes(file: Path) -> bytes:
             f"cannot read {file}: {error.strerror}", code="unreadable_file", hint="give the path of a result file"
         ) from error
     if len(data) > MOST_BYTES:
-        raise VerifierOutage(
-            f"{file} is larger than {MOST_BYTES} bytes",
-            code="file_too_large",
-            hint="give the report of the tests alone",
-        )
+        hint = "give the report of the tests alone"
+        raise VerifierOutage(f"{file} is larger than {MOST_BYTES} bytes", code="file_too_large", hint=hint)
     return data
 
 
