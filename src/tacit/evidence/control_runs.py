@@ -92,11 +92,6 @@ class Lift:
         """The share of successes that it adds."""
         return self.differences.get(Measure.SUCCESS)
 
-    @property
-    def missing(self) -> tuple[int, int]:
-        """How many more runs with it and without it are needed before anything is claimed."""
-        return max(0, LEAST_RUNS - self.shown), max(0, LEAST_RUNS - self.held_back)
-
 
 def lift(
     evidence: Iterable[Evidence], *, session: RunKey = run_of, measures: Collection[Measure] = tuple(Measure)

@@ -19,7 +19,7 @@ from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Outcome
 from tacit.domain.identity import canonical, digest
 from tacit.domain.ledger import About, Remark
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
@@ -147,8 +147,9 @@ def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datet
     try:
         check = attempt(version.content, project)
     except (VerifierOutage, Mistake) as outage:  # a mistake: an example that cannot be a value
-        detail = outage.message.removeprefix(NOT_CHECKABLE_HERE)
-        return _validation_care(stored, coded(CareReason.NOT_CHECKABLE, detail=detail), at), None
+        reason = coded(CareReason.NOT_CHECKABLE, detail=outage.message.removeprefix(NOT_CHECKABLE_HERE))
+        return care_of(stored, CareKind.VALIDATION, (reason,)), None
+    detail = check.detail[-_DETAIL_MAX:]
     evidence = Evidence(
         version_id=version.id,
         outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,
@@ -158,24 +159,16 @@ def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datet
         by=BY_ITSELF,
         principal=BY_ITSELF,
         task=digest(("replay", version.hash, at.date().isoformat())),
-        note=check.doubt or check.detail[-_DETAIL_MAX:],
+        note=check.doubt or detail,
     )
     move = None
     if check.passed and not check.doubt and stored.status is Status.STALE:
         works_again = coded(CareReason.WORKS_AGAIN, verifier=check.verifier)
         move = stored.transition_to(Status.TRIAL, str(works_again), by=BY_ITSELF, at=at)
-    failed = coded(CareReason.FAILED, detail=check.detail[-_DETAIL_MAX:])
-    return _validation_care(stored, coded(CareReason.PASSED) if check.passed else failed, at, move=move), evidence
-
-
-def _validation_care(
-    stored: StoredVersion, result: CodedReason, at: datetime, *, move: Transition | None = None
-) -> Care:
-    detail = result.values.get("detail")
-    text = f"{result.code}: {detail}" if detail else result.code
-    remark = Remark(subject=stored.version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)
-    kept = None if result.code == CareReason.NOT_CHECKABLE else remark
-    return care_of(stored, CareKind.VALIDATION, (result,), move=move, remark=kept)
+    result = coded(CareReason.PASSED) if check.passed else coded(CareReason.FAILED, detail=detail)
+    text = result.code if check.passed or not detail else f"{result.code}: {detail}"
+    remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)
+    return care_of(stored, CareKind.VALIDATION, (result,), move=move, remark=remark), evidence
 
 
 # --- requirements -----------------------------------------------------------------------------------------------------
@@ -217,7 +210,7 @@ def drift(needs: Requirements, before: FoundRequirements, now: FoundRequirements
         was, version = before.programs.get(name), now.programs.get(name)
         if was is not None and version is None:
             found.append(Drift(coded(CareReason.PROGRAM_MISSING, program=name), breaking=False))
-        elif was and version and _major(was) != _major(version):
+        elif was and version and was.partition(".")[0] != version.partition(".")[0]:
             changed = coded(CareReason.PROGRAM_CHANGED, program=name, before=was, now=version)
             found.append(Drift(changed, breaking=False))
     return found
@@ -235,10 +228,6 @@ def _targets(command: Command) -> Iterator[str]:
         yield from (f"{command.program} {word}" for word in words if _TARGET.fullmatch(word))
     elif command.program in _SCRIPT_RUNNERS and words[:1] == ["run"] and len(words) > 1 and _TARGET.fullmatch(words[1]):
         yield f"{command.program} run {words[1]}"
-
-
-def _major(version: str) -> str:
-    return version.split(".", 1)[0]
 
 
 def _sorted_few(items: Iterator[str]) -> tuple[str, ...]:
