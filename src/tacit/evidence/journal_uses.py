@@ -20,7 +20,7 @@ from tacit.domain.evidence import Use
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, time_of
+from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, shares_in, time_of
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -123,7 +123,7 @@ def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
     stem, main = name.removesuffix(SUFFIX), _session(name)
     for line, at in _dated(data):
         agent = as_text(line.get("agent"))
-        session, chances = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
+        session, chances = agent or main, shares_in(line.get("lots")) | (withheld := shares_in(line.get("control")))
         for key, surface in _SURFACES:
             versions = list(withheld) if key == "control" else as_texts(line.get(key))
             if not versions:
@@ -208,16 +208,6 @@ def _write_folded(sessions: Path, value: Mapping[str, int]) -> None:
 def as_texts(value: object) -> list[str]:
     """Return the texts of a list in a journal line; nothing for anything else."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _shares(value: object) -> dict[str, float]:
-    """Return the versions that a draw decided on, each with its chance of being held back; anything else is ignored."""
-    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
-    return {
-        version: float(share)
-        for version, share in pairs
-        if isinstance(version, str) and isinstance(share, int | float) and 0 < share < 1
-    }
 
 
 def as_text(value: object) -> str:

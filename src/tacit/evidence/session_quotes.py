@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from tacit.domain.errors import TacitError
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.evidence.capture import capture_transcript
-from tacit.ingest.sources import PLACES, Transcript, project_of, transcript
+from tacit.ingest.sources import project_of, transcripts
 from tacit.store.context import StoreContext
 from tacit.text.text_sources import texts_in
 
@@ -65,8 +65,8 @@ def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, P
 
 def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[Trajectory]:
     """Capture what is new in the latest sessions, and return their attempts, the latest first."""
-    here = [each for each in _latest(homes, since=context.now() - RUNNING) if project_of(each) == context.project]
-    del here[MAX_SESSIONS:]
+    latest = reversed(transcripts(homes, since=context.now() - RUNNING))
+    here = [each for each in latest if project_of(each) == context.project][:MAX_SESSIONS]
     for each in here:
         with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
             capture_transcript(context, each.path)
@@ -78,19 +78,6 @@ def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[
         if episode.session_id == session
     ]
     return [context.store.trajectory(trajectory_id) for trajectory_id in found[:MAX_ATTEMPTS]]
-
-
-def _latest(homes: Mapping[str, Path], *, since: datetime) -> list[Transcript]:
-    """Return the transcripts written since then, the latest first; older ones, which may be thousands, are not read."""
-    times: dict[tuple[str, Path], float] = {}
-    for client, home in homes.items():
-        for pattern in PLACES.get(client, ()):
-            for path in home.glob(pattern):
-                with suppress(OSError):  # gone at this moment
-                    times[client, path] = path.stat().st_mtime
-    recent = sorted((at, key) for key, at in times.items() if at >= since.timestamp())
-    found = (transcript(path, client=client) for _, (client, path) in reversed(recent))
-    return [each for each in found if each]
 
 
 def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:

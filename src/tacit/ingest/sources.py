@@ -177,15 +177,18 @@ class Transcript:
 def transcripts(homes: Mapping[str, Path], *, since: datetime | None = None) -> list[Transcript]:
     """Find the sessions below the clients' folders (client → folder), oldest first; `since` leaves out what lay still."""
     places = ((client, home, pattern) for client, home in homes.items() for pattern in PLACES[client])
-    found = (transcript(path, client=client) for client, home, pattern in places for path in home.glob(pattern))
-    chosen = [each for each in found if each and (since is None or each.modified_at >= since)]
-    return sorted(chosen, key=lambda each: (each.modified_ns, each.path))
+    paths = ((path, client) for client, home, pattern in places for path in home.glob(pattern))
+    found = (transcript(path, client=client, since=since) for path, client in paths)
+    return sorted((each for each in found if each), key=lambda each: (each.modified_ns, each.path))
 
 
-def transcript(path: Path, *, client: str = "") -> Transcript | None:
-    """Look at one file; nothing if it is no regular file, is gone, or is of a client that Tacit asked as a model."""
+def transcript(path: Path, *, client: str = "", since: datetime | None = None) -> Transcript | None:
+    """Look at one file; nothing if it is no regular file, is gone, is of a client that Tacit asked as a model, or lay
+    still since then: that is not even read."""
     try:
         state = path.stat()
+        if since is not None and state.st_mtime < since.timestamp():
+            return None
         workspace = _workspace(path)
     except (OSError, InvalidTrajectory):
         return None
