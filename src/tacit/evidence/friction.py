@@ -30,6 +30,7 @@ from tacit.text.tool_calls import (
     Effect,
     command_of,
     essential,
+    leaves,
     plain_name,
     tool_calls,
 )
@@ -502,7 +503,7 @@ def _missing(run: SkillRun, call: RunCall) -> tuple[str, ...]:
     if not 0 <= place < len(run.content.steps):
         return ()
     step = run.content.steps[place]
-    texts = f"{command_in(step)}\n{step.text}\n" + "\n".join(strings_in(step.arguments.values()))
+    texts = f"{command_in(step)}\n{step.text}\n" + "\n".join(texts_of(step.arguments))
     return tuple(dict.fromkeys(path for path in _paths(call) if path in texts))
 
 
@@ -519,22 +520,16 @@ def _found(path: str, repair: RunCall | None) -> str:
 
 def _paths(call: RunCall) -> list[str]:
     """The paths that a call's arguments name."""
-    return [path for text in strings_in(call.arguments.values()) for path in _PATH.findall(text)]
+    return [path for text in texts_of(call.arguments) for path in _PATH.findall(text)]
+
+
+def texts_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the texts in nested arguments."""
+    return [value for _, value in leaves(arguments) if isinstance(value, str)]
 
 
 def _file_names(call: RunCall) -> set[str]:
     return {path.rpartition("/")[2] for path in _paths(call)}
-
-
-def strings_in(values: object) -> Iterator[str]:
-    """Yield the texts in nested arguments, without the keys."""
-    if isinstance(values, str):
-        yield values
-    elif isinstance(values, dict):
-        yield from strings_in(values.values())
-    elif hasattr(values, "__iter__"):
-        for value in values:
-            yield from strings_in(value)
 
 
 def _call_text(call: RunCall) -> str:

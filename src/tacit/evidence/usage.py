@@ -16,7 +16,7 @@ from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
-from tacit.evidence.friction import strings_in
+from tacit.evidence.friction import texts_of
 from tacit.evidence.reliability import votes
 from tacit.store.lexical_search import EVERYDAY
 from tacit.text.words import STOP_WORDS, terms
@@ -72,7 +72,7 @@ def _agent_words(step: Step) -> set[str]:
     """The words of what the agent says and does in a step."""
     if step.role is not Role.AGENT:
         return set()
-    return _words("\n".join([step.text, *strings_in(step.arguments.values())]))
+    return _words("\n".join([step.text, *texts_of(step.arguments)]))
 
 
 def _received_words(step: Step, asked: Collection[int]) -> set[str]:

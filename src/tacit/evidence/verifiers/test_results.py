@@ -60,19 +60,16 @@ def _unittest(text: str) -> ResultCounts | None:
 
 def _counted(text: str) -> ResultCounts | None:
     """Lines with counts, such as `2 passed, 1 skipped in 0.1s`; of one run the last, of several the sum."""
-    passed = failed = left_out = 0
-    found = False
+    found: Counter[str] | None = None
     for line in text.splitlines():
         counts = list(_COUNTED.finditer(line))
         if not counts or len(line) > 300 or re.match(r"\s*Test (?:Suites|Files)\b", line):
             continue
-        found = True
+        found = Counter() if found is None else found
         for count in counts:
-            number, word = int(count["number"]), count["word"].lower()
-            passed += number if word in _PASSED else 0
-            failed += number if word in _FAILED else 0
-            left_out += number if word not in _PASSED | _FAILED else 0
-    return ResultCounts(passed, failed, left_out) if found else None
+            word = count["word"].lower()
+            found["passed" if word in _PASSED else "failed" if word in _FAILED else "left_out"] += int(count["number"])
+    return None if found is None else ResultCounts(found["passed"], found["failed"], found["left_out"])
 
 
 def _lines(text: str) -> ResultCounts | None:
