@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -87,20 +88,15 @@ def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
     mark = session.mark
     yield from session.finish()
     for agent_file in sorted((_session_files(path) / _SUBAGENTS).rglob("agent-*.jsonl")):
-        if not (start and _lay_still(agent_file, session.began_at)):
-            agent = Session(agent_file, client=ClaudeCodeReader.name, folder=folder)
-            yield from read_lines(agent_file, None, agent.add)
-            yield from agent.finish()
+        if start and session.began_at:
+            with suppress(OSError):
+                if datetime.fromtimestamp(agent_file.stat().st_mtime, UTC) < session.began_at:
+                    continue  # last written before the open attempt began: it was read with an earlier one
+        agent = Session(agent_file, client=ClaudeCodeReader.name, folder=folder)
+        yield from read_lines(agent_file, None, agent.add)
+        yield from agent.finish()
     if mark is not None:
         yield mark
-
-
-def _lay_still(path: Path, since: datetime | None) -> bool:
-    """Whether a subagent's file was last written before the open attempt began: it was read with an earlier one."""
-    try:
-        return since is not None and datetime.fromtimestamp(path.stat().st_mtime, UTC) < since
-    except OSError:
-        return False
 
 
 def _session_folder(path: Path) -> Path | None:

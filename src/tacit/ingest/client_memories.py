@@ -116,7 +116,7 @@ def _files(workspace: Path, home: Path, folders: Mapping[str, Path]) -> Iterator
 
 def _files_below(root: Path, *, depth: int) -> Iterator[Path]:
     """Yield the files of a folder, those near its top first, without following links to folders."""
-    level, visited = ([] if root.is_symlink() else [root]), 0
+    level, visited = [] if root.is_symlink() else [root], 0
     for _ in range(depth + 1):
         below: list[Path] = []
         for folder in level[: MAX_FOLDERS - visited]:

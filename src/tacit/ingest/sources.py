@@ -205,8 +205,14 @@ class NewAttempts(Iterator[Trajectory]):
 
     def __init__(self, found: Transcript, before: Bookmark | None, *, on_problem: OnProblem) -> None:
         start = before.mark if before and before.size <= found.size else None
-        resumes = start is not None and _is_line_start(found.path, start)
-        self._stream = find_reader(found.path).read(found.path, start=start if resumes else None)
+        if start and start.offset:  # a file that was replaced, where no line begins there, is read from its beginning
+            try:
+                with open_regular(found.path) as stream:
+                    stream.seek(start.offset - 1)
+                    start = start if stream.read(1) == b"\n" else None
+            except (OSError, InvalidTrajectory):
+                start = None
+        self._stream = find_reader(found.path).read(found.path, start=start)
         self._found = found
         self._attempts = _reported([self._stream], on_problem)
 
@@ -262,18 +268,6 @@ def _workspace(path: Path) -> str:
                 except ValueError:
                     return ""
     return ""
-
-
-def _is_line_start(path: Path, mark: Mark) -> bool:
-    """Whether a line begins there still: a file that was replaced is read from its beginning."""
-    if mark.offset == 0:
-        return True
-    try:
-        with open_regular(path) as stream:
-            stream.seek(mark.offset - 1)
-            return stream.read(1) == b"\n"
-    except (OSError, InvalidTrajectory):
-        return False
 
 
 _KEPT = frozenset({"id", "source"})

@@ -66,7 +66,7 @@ def place(cues: Iterable[Cue], text: str) -> float:
 
 def clauses(text: str) -> list[str]:
     """Split a text into sentences, also at semicolons and line ends."""
-    return [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
+    return list(filter(str.strip, _CLAUSE_END.split(text)))
 
 
 def identifiers(text: str) -> list[str]:

@@ -107,17 +107,10 @@ def satisfied(relation: str, shown: Facts, key: str, value: str) -> bool:
         if mine is None or other is None or mine[0] != other[0]:
             return False
         return mine > other if relation == "over" else mine < other
-    folded = [each.casefold() for each in values]
-    match relation:
-        case "is":
-            return folded == [value.casefold()]
-        case "is not":
-            return bool(folded) and folded != [value.casefold()]
-        case "has":
-            return value.casefold() in folded
-        case "lacks":
-            return value.casefold() not in folded
-    return False
+    folded, wanted = [each.casefold() for each in values], value.casefold()
+    known = {"is": folded == [wanted], "has": wanted in folded, "lacks": wanted not in folded}
+    known["is not"] = bool(folded) and not known["is"]
+    return known.get(relation, False)
 
 
 def comparable(values: Sequence[str]) -> tuple[str, float | str] | None:

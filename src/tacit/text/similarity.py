@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
@@ -126,20 +126,16 @@ def align_sequences(
     centre = max(numbers, key=lambda i: (totals[i], -i))
     rest = sorted((i for i in numbers if i != centre), key=lambda i: (-overlaps[min(i, centre), max(i, centre)], i))
     columns = [[item] for item in sequences[centre]]
-    for i in rest:
-        columns = _joined(columns, sequences[i], pair(columns, sequences[i])[1])
+    for i in rest:  # paired items join a column, the others get a column of their own
+        items, pairs = sequences[i], pair(columns, sequences[i])[1]
+        merged: list[list[T]] = []
+        waiting = 0
+        for number, column in enumerate(columns):
+            if number not in pairs:
+                merged.append(column)
+                continue
+            merged += [[item] for item in items[waiting : pairs[number]]]
+            waiting = pairs[number] + 1
+            merged.append([*column, items[pairs[number]]])
+        columns = merged + [[item] for item in items[waiting:]]
     return columns
-
-
-def _joined(columns: Sequence[list[T]], items: Sequence[T], pairs: Mapping[int, int]) -> list[list[T]]:
-    """Add one sequence to the columns: paired items join a column, the others get a column of their own."""
-    merged: list[list[T]] = []
-    waiting = 0
-    for number, column in enumerate(columns):
-        if number not in pairs:
-            merged.append(column)
-            continue
-        merged += [[item] for item in items[waiting : pairs[number]]]
-        waiting = pairs[number] + 1
-        merged.append([*column, items[pairs[number]]])
-    return merged + [[item] for item in items[waiting:]]

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from string import ascii_letters, digits
 from typing import Any
 
@@ -228,7 +228,11 @@ def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
         label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
         result: dict[Any, Any] = {}
         for key, item in value.items():
-            clean = _fresh(redact(key).text, result) if isinstance(key, str) else key
+            clean = key
+            if isinstance(key, str):
+                name = redact(key).text
+                fresh = chain([name], (f"{name}#{number}" for number in count(2)))
+                clean = next(each for each in fresh if each not in result)
             result[clean] = _walk(item, _promise(label if key in ("value", "Value") else key), found=found)
         return result
     if isinstance(value, list | tuple):
@@ -262,14 +266,6 @@ def _promise(name: Any, *, firm: bool = True) -> _Expectation | None:
         return None
     secret = secret_name(name)
     return None if secret is None else _Expectation(name, secret, firm)
-
-
-def _fresh(key: str, taken: dict[Any, Any]) -> str:
-    number = 2
-    fresh = key
-    while fresh in taken:
-        fresh, number = f"{key}#{number}", number + 1
-    return fresh
 
 
 def _named_before(items: list[Any] | tuple[Any, ...], index: int) -> _Expectation | None:

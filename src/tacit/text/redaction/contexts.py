@@ -151,10 +151,8 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
 
 def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
     """Return the span of the value, without quotes and surrounding code."""
-    if value.group("quoted") is not None:
-        return value.span("quoted")
-    begin, end = value.span("bare")
-    while end > begin and text[end - 1] in _TRAILING:
+    begin, end = value.span("bare" if value.group("quoted") is None else "quoted")
+    while value.group("quoted") is None and end > begin and text[end - 1] in _TRAILING:
         # A closing bracket belongs to the code around a bare value unless the value opened it.
         opener = {")": "(", "]": "[", "}": "{"}.get(text[end - 1])
         if opener and opener in text[begin:end]:

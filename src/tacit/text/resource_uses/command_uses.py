@@ -35,6 +35,7 @@ _OF_CONTAINERS = frozenset(
 """Flags with a value before the image name."""
 FETCHERS = _FETCHING | _FETCHING_VERBS
 """Beginnings of commands that download a package and run it."""
+_NO_PACKAGE = ("-", ".", "/", "$", "<", "{")
 _SAME_PLACE = (".", "/", "$", "<", "{", "~")
 """First characters of paths and placeholders, which are no packages."""
 _XARGS_VALUED = frozenset(
@@ -229,7 +230,10 @@ def uses_of_command(script: str, *, known: bool = True, depth: int = 0) -> Itera
         set_here = (each.partition("=")[0].rstrip("+") for each in command.assignments)
         yield from ((ResourceKind.VARIABLE, name) for name in (*variables, *filter(MEDDLING.fullmatch, set_here)))
         yield ResourceKind.COMMAND, launched(command)
-        yield from ((ResourceKind.PACKAGE, package) for package in (*packages_run(command), *_installed(command)))
+        yield from ((ResourceKind.PACKAGE, package) for package in packages_run(command))
+        if command.subcommand.split(" ")[-1] in INSTALLERS.get(command.program, ()):
+            named = (each for each in command.operands if not each.startswith(_NO_PACKAGE) and "://" not in each)
+            yield from ((ResourceKind.PACKAGE, package) for package in named)
         yield from ((ResourceKind.HOST, host) for host in hosts_of(command))
         yield from ((ResourceKind.WRITE, target) for target in _written(command))
         yield from ((ResourceKind.EFFECT, effect) for effect in effects_of(command))
@@ -260,14 +264,6 @@ def _is_known(command: Command, prefixes: tuple[str, ...]) -> bool:
         return True  # it is run, not only mentioned
     # an unknown word that is used like a program, with a flag or an address after it
     return _PROGRAM.fullmatch(typed) is not None and any(map(_GIVEN.fullmatch, command.words[1:4]))
-
-
-def _installed(command: Command) -> Iterator[str]:
-    verbs = INSTALLERS.get(command.program)
-    if verbs is not None and command.subcommand.split(" ")[-1] in verbs:
-        for operand in command.operands:
-            if not operand.startswith(("-", ".", "/", "$", "<", "{")) and "://" not in operand:
-                yield operand
 
 
 def _written(command: Command) -> Iterator[str]:
