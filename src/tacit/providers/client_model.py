@@ -154,17 +154,17 @@ class ClaudeCode:
             return ClientAnswer(problem=call.complaint or "it printed no result")
         usage = _mapping(found.get("usage"))
         read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        said = str(found.get("result") or found.get("subtype") or "") if found.get("is_error") else ""
+        refusal = str(found.get("result") or found.get("subtype") or "") if found.get("is_error") else ""
         cost = found.get("total_cost_usd")
         return ClientAnswer(
-            answer=found.get("structured_output", None if said else found.get("result")),
+            answer=found.get("structured_output", None if refusal else found.get("result")),
             is_counted=bool(usage),
             input_tokens=sum(_count(usage.get(key)) for key in read),
             output_tokens=_count(usage.get("output_tokens")),
             usd=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
             status=_count(found.get("api_error_status")),
-            is_logged_out="/login" in said,
-            problem=said,
+            is_logged_out="/login" in refusal,
+            problem=refusal,
         )
 
     def end(self, call: _Call) -> None:
@@ -174,7 +174,7 @@ class ClaudeCode:
 class Codex:
     """Codex, with the small model of its catalogue.
 
-    It reads its home's instructions and skills whatever it is told, so it gets a home of its own with a link to the login.
+    It reads its home's instructions and skills whatever its options are, so it gets a home of its own with a link to the login.
     """
 
     name, title, vendor = "codex", "Codex", "openai"
@@ -224,8 +224,8 @@ class Codex:
         usage = next((_mapping(e.get("usage")) for e in reversed(events) if e.get("type") == "turn.completed"), {})
         failed = [_mapping(e.get("error")) for e in events if e.get("type") == "turn.failed"]
         kinds = {str(_mapping(e.get("item")).get("type")) for e in events if e.get("type") == "item.completed"}
-        said = " ".join(str(each.get("message", "")) for each in failed)
-        status = self._REFUSED.search(said)
+        refusal = " ".join(str(each.get("message", "")) for each in failed)
+        status = self._REFUSED.search(refusal)
         used = kinds - {"agent_message", "reasoning", "error"}
         read, written = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
         taken = ClientAnswer(is_counted=bool(usage), input_tokens=read, output_tokens=written)
@@ -234,9 +234,9 @@ class Codex:
             if not failed and not used:
                 return dataclasses.replace(taken, answer=answer)
         unanswered = f"it used a tool ({', '.join(sorted(used))})" if used else call.complaint or "it wrote no answer"
-        status_code = int(status[1]) if status else 429 if "usage limit" in said else 0
+        status_code = int(status[1]) if status else 429 if "usage limit" in refusal else 0
         return dataclasses.replace(
-            taken, problem=said or unanswered, status=status_code, is_counted=taken.is_counted or bool(status_code)
+            taken, problem=refusal or unanswered, status=status_code, is_counted=taken.is_counted or bool(status_code)
         )
 
     def end(self, call: _Call) -> None:

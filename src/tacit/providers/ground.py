@@ -112,7 +112,7 @@ def _defined(project: Path, goal: str) -> set[str]:
         "just": (("justfile", "Justfile", ".justfile"), _RECIPE),
         "task": (("Taskfile.yml", "Taskfile.yaml"), _TASK),
     }.get(program, (_MAKEFILES, _TARGET))
-    text = next((told for name in files if (told := _text(project / name))), "")
+    text = next(filter(None, (_text(project / name) for name in files)), "")
     return {f"{program} {word}" for names in pattern.findall(text) for word in names.split()}
 
 

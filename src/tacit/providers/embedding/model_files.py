@@ -244,7 +244,7 @@ def fingerprint(tensors: dict[str, Tensor]) -> bytes:
     """What tells these weights from others: names, types, shapes, and samples of each tensor's bytes.
 
     A block of every megabyte and both ends of each tensor: training changes all of a tensor, so it shows, and a large
-    file is told in milliseconds. It is no proof against somebody who alters a file on purpose.
+    file takes milliseconds. It is no proof against somebody who alters a file on purpose.
     """
     digest = sha256()
     for name in sorted(tensors):

@@ -48,7 +48,7 @@ class RemoteEmbedder:
             import openai
         except ImportError as error:
             raise Mistake("remote embedders need the extra `llm`", code="extra_missing", hint=INSTALL) from error
-        _suffix(base_url or _USUAL)  # a bad address is told before it is used
+        _suffix(base_url or _USUAL)  # refuses a bad address before it is used
         try:
             self._client: OpenAI = openai.OpenAI(
                 api_key=key or None,

@@ -93,7 +93,7 @@ class SentenceEncoder:
         hidden = self._forward(numbers, mask)
         if hidden.shape != (*numbers.shape, self.dimensions):
             raise unusable(f"the model in {self._folder} does not give {self.dimensions} numbers", "wrong_dimensions")
-        with np.errstate(all="ignore"):  # what is not finite is told below
+        with np.errstate(all="ignore"):  # what is not finite is reported below
             if self._takes_first:
                 pooled = hidden[:, 0]
             else:

@@ -1,4 +1,4 @@
-"""Sandbox request → what bubblewrap is told, and the small shell script that is first to run inside. Pure; starts nothing.
+"""Sandbox request → the options of bubblewrap, and the small shell script that runs first inside. Pure; starts nothing.
 
 Three channels lead out, and no other descriptor goes in: standard output is the command's, standard error brings the files back
 (and bubblewrap's own complaints, if it never comes to that), and standard input, turned round, is the witness's.
@@ -201,7 +201,7 @@ class SandboxMounts:
 
 
 def options(mounts: SandboxMounts, *, limits: SandboxLimits, environment: Mapping[str, str], seccomp: int) -> list[str]:
-    """What bubblewrap is told, without the command."""
+    """Return the options of bubblewrap, without the command."""
     arguments_list = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     arguments_list += ["--cap-drop", "ALL", "--clearenv", "--hostname", "box", "--uid", str(_USER), "--gid", str(_USER)]
     arguments_list += ["--seccomp", str(seccomp), "--ro-bind", "/usr", "/usr"]

@@ -1,6 +1,6 @@
 """Sandbox request → a folder on the host that bubblewrap binds, and the archive that comes back → what changed. Starts nothing.
 
-The archive was written beside code that nobody trusts, so it is read by a reader that knows four kinds of entry, takes no
+The archive was written next to code that nobody trusts, so it is read by a reader that knows four kinds of entry, takes no
 length on trust and unpacks nothing: its contents become values.
 """
 
