@@ -452,24 +452,18 @@ def is_tracked(folder: str, below: str = FOLDER) -> bool:
     """Whether git tracks something below a folder. Runs git, because only git knows all its rules."""
     if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
         return False
-    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", below]
+    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--", below]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    out, into = os.pipe()
     nowhere = os.open(os.devnull, os.O_RDWR)
-    listed, failed = b"", True
     try:
-        actions = [(os.POSIX_SPAWN_DUP2, nowhere, 0), (os.POSIX_SPAWN_DUP2, into, 1), (os.POSIX_SPAWN_DUP2, nowhere, 2)]
+        actions = [(os.POSIX_SPAWN_DUP2, nowhere, stream) for stream in range(3)]
         child = os.posix_spawnp("git", words, environment, file_actions=actions)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     except OSError:
-        child = 0
-    os.close(into)
-    os.close(nowhere)
-    if child:
-        listed = os.read(out, 1)
-    os.close(out)  # a long list need not be written to its end
-    if child:
-        failed = os.waitpid(child, 0)[1] != 0
-    return bool(listed) or (failed and _is_in_index(folder, below))
+        status = -1
+    finally:
+        os.close(nowhere)
+    return status == 0 or (status != 1 and _is_in_index(folder, below))  # 1: git tracks nothing there
 
 
 def _is_in_index(folder: str, below: str) -> bool:

@@ -26,6 +26,7 @@ from tacit.domain.identity import canonical, plain
 from tacit.domain.stored import AuditEntry
 from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import clean, stamp
+from tacit.store.rows import Rows, Values
 from tacit.store.seals import seal_of
 
 _COLUMNS = "seq, at, actor, action, subject, record, digest, previous, hash"
@@ -142,6 +143,13 @@ class Audit:
             start = max(1, last - limit + 1)
         chosen = [found for found in self.links(start=start) if subjects is None or found.subject in subjects]
         return [found.entry() for found in (chosen[-limit:] if limit else chosen)]
+
+    def existing(self, rows: Rows, identity: str, *, noun: str) -> Values:
+        """Read the row with an id; raises if there is none."""
+        row = rows.find(identity)
+        if row is None:
+            raise self.absent(rows.table, identity, noun=noun)
+        return row
 
     def absent(self, table: str, identity: str, *, noun: str) -> Exception:
         """The error for an id without a row: unknown, or damage if the chain knows it."""

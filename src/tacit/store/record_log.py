@@ -204,10 +204,7 @@ class RecordLog:
     @reads
     def use(self, use_id: str) -> Use:
         """Fetch one use."""
-        row = self.uses.find(use_id)
-        if row is None:
-            raise self._audit.absent("uses", use_id, noun="use")
-        return self.uses.value(row)
+        return self.uses.value(self._audit.existing(self.uses, use_id, noun="use"))
 
     @reads
     def list_uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:

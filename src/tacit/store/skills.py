@@ -105,7 +105,7 @@ class Skills:
     @reads
     def of_skill(self, skill_id: str) -> list[StoredVersion]:
         """All versions of a skill, oldest first."""
-        self._skill(skill_id)
+        self._audit.existing(self.skills, skill_id, noun="skill")
         rows = [self.versions.at(seq) for seq in self.versions.numbers("skill_id = ?", skill_id)]
         self._audit.check_complete(VERSIONS, skill_id, found={version_path(row) for row in rows})
         return [self.stored(row) for row in rows]
@@ -213,7 +213,7 @@ class Skills:
         if not _has_hash(version, row["record"]) or version.id != version.content_id():
             raise self.versions.damage(row["id"], "wrong_content")
         if skill is None:
-            skill = self._skill(version.skill_id)
+            skill = self.skills.value(self._audit.existing(self.skills, version.skill_id, noun="skill"))
         return StoredVersion(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
     def count_recallable(self) -> int:
@@ -248,17 +248,8 @@ class Skills:
             raise invariants.id_is_taken("transition", transition.id)
         return self.transitions.columns_of(transition)
 
-    def _skill(self, skill_id: str) -> Skill:
-        row = self.skills.find(skill_id)
-        if row is None:
-            raise self._audit.absent(SKILLS, skill_id, noun="skill")
-        return self.skills.value(row)
-
     def _version_row(self, version_id: str) -> Values:
-        row = self.versions.find(version_id)
-        if row is None:
-            raise self._audit.absent(VERSIONS, version_id, noun="version")
-        return row
+        return self._audit.existing(self.versions, version_id, noun="version")
 
 
 def version_path(row: Values) -> str:

@@ -235,10 +235,7 @@ class Trajectories:
         return len(chosen)
 
     def _row(self, trajectory_id: str) -> Values:
-        row = self.rows.find(trajectory_id)
-        if row is None:
-            raise self._audit.absent(TABLE, trajectory_id, noun="trajectory")
-        return row
+        return self._audit.existing(self.rows, trajectory_id, noun="trajectory")
 
     def _read(self, numbers: Sequence[int]) -> Iterator[tuple[Values, Episode]]:
         for row in map(self.rows.at, numbers):

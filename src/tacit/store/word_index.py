@@ -78,35 +78,30 @@ class WordIndex(LexicalSearch):
         }
 
     def miscounted_terms(self) -> list[str]:
-        """Terms whose counts differ between the index, the words it was made from, and the table of counts."""
-        rows, times = Counter[str](), Counter[str]()
+        """Terms whose counts differ between the index, the words it was made from, and the tables of counts."""
+        run = self._connection.run
+        in_recallable = "SELECT seq FROM versions WHERE status IN ('trial', 'trusted')"
+        recallable = {seq for (seq,) in run(in_recallable)} if self._name == "version" else set()
+        rows, times, recalled = Counter[str](), Counter[str](), Counter[str]()
         for seq in self.words.numbers():
             row = self.words.at(seq)
             found = [term for field in self._fields for term in row[field].split()]
             rows.update(set(found))
             times.update(found)
-        if self._name == "version" and (wrong := self._miscounted_recallable()):
-            return wrong
-        listed = self._connection.run(f"SELECT term, doc, cnt FROM {self._name}_terms")
+            if seq in recallable:
+                recalled.update(set(found))
+        listed = run(f"SELECT term, doc, cnt FROM {self._name}_terms")
         indexed = {term: (documents, count) for term, documents, count in listed}
-        counted: dict[str, int] = dict(self._connection.run(f"SELECT term, documents FROM {self._name}_counts"))
-        return sorted(
+        counted: dict[str, int] = dict(run(f"SELECT term, documents FROM {self._name}_counts"))
+        wrong = {
             term
             for term in indexed.keys() | rows.keys() | counted.keys()
             if indexed.get(term) != (rows[term], times[term]) or counted.get(term) != rows[term]
-        )
-
-    def _miscounted_recallable(self) -> list[str]:
-        """Terms whose count differs from that in the recallable versions."""
-        recallable = {
-            seq for (seq,) in self._connection.run("SELECT seq FROM versions WHERE status IN ('trial', 'trusted')")
         }
-        rows = Counter[str]()
-        for seq in recallable & set(self.words.numbers()):
-            row = self.words.at(seq)
-            rows.update({term for field in self._fields for term in row[field].split()})
-        counted: dict[str, int] = dict(self._connection.run("SELECT term, documents FROM recallable_counts"))
-        return sorted(term for term in rows.keys() | counted.keys() if counted.get(term, 0) != rows[term])
+        if self._name == "version":
+            counted = dict(run("SELECT term, documents FROM recallable_counts"))
+            wrong |= {term for term in recalled.keys() | counted.keys() if counted.get(term, 0) != recalled[term]}
+        return sorted(wrong)
 
     def rebuild_from_words(self) -> None:
         """Rebuild the index and its counts from the stored words."""
