@@ -11,7 +11,7 @@ import random
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -190,15 +190,8 @@ class Connection:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Run a write transaction; a nested one joins the outer one, and is rolled back alone if it alone fails."""
-        with self._lock:
-            if self._depth:
-                with self._joined():
-                    yield
-                return
-            self._check_process()
-            self.patiently(lambda: self._execute("BEGIN IMMEDIATE"))
-            with self._outermost(writes=True):
-                yield
+        with self._lock, self._joined() if self._depth else self._outermost("BEGIN IMMEDIATE", writes=True):
+            yield
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -207,9 +200,7 @@ class Connection:
             if self._depth:
                 yield
                 return
-            self._check_process()
-            self.patiently(self._begin_snapshot)
-            with self._outermost(writes=False):
+            with self._outermost("BEGIN", "SELECT count(*) FROM sqlite_schema", writes=False):
                 yield
 
     def patiently(self, attempt: Callable[[], T]) -> T:
@@ -233,16 +224,24 @@ class Connection:
     def _execute(self, sql: str) -> None:
         self._db.execute(sql).fetchall()
 
-    def _begin_snapshot(self) -> None:
-        self._execute("BEGIN")
+    def _begin(self, statements: Sequence[str]) -> None:
         try:
-            self._execute("SELECT count(*) FROM sqlite_schema")
+            for sql in statements:
+                self._execute(sql)
         except BaseException:
             self._roll_back()
             raise
 
     @contextmanager
-    def _outermost(self, *, writes: bool) -> Iterator[None]:
+    def _outermost(self, *statements: str, writes: bool) -> Iterator[None]:
+        """A transaction that these statements begin."""
+        if os.getpid() != self._process:
+            raise StoreOutage(
+                f"the store {self.path} was opened by another process",
+                code="opened_before_fork",
+                hint="open it again after forking",
+            )
+        self.patiently(lambda: self._begin(statements))
         self._depth, self._writes = 1, writes
         try:
             yield
@@ -288,14 +287,6 @@ class Connection:
                 f"the transaction on {self.path} was rolled back by an earlier failure; nothing was written",
                 code="rolled_back",
                 hint="try again",
-            )
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise StoreOutage(
-                f"the store {self.path} was opened by another process",
-                code="opened_before_fork",
-                hint="open it again after forking",
             )
 
     def _roll_back(self) -> None:
@@ -355,11 +346,17 @@ def _open_file(path: str) -> apsw.Connection:
         return apsw.Connection(path)
     file = Path(path)
     try:
-        is_new = not is_existing_file(file)
+        kind = file_kind(file)
+        if kind == "folder":
+            hint = f"name a file, such as {printable_path(file / 'tacit.db')}"
+            raise Mistake(f"{printable_path(file)} is a folder, not a store", code="not_a_file", hint=hint)
+        if kind == "other":
+            message = f"{printable_path(file)} is not a regular file, so it cannot be a store"
+            raise Mistake(message, code="not_a_file", hint=_HINT)
         file.parent.mkdir(parents=True, exist_ok=True)
         with translate_errors(path):
             connection = open_read_only(file) if _is_immutable(file) else apsw.Connection(path)
-        if is_new:  # by name: opening and closing a handle of our own would drop SQLite's locks on the file
+        if not kind:  # by name: opening and closing a handle of our own would drop SQLite's locks on the file
             file.chmod(0o600)
     except OSError as error:
         raise cannot_open(path, error) from error
@@ -412,22 +409,6 @@ def file_kind(file: Path) -> str:
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
-def is_existing_file(file: Path) -> bool:
-    """Whether there is a file already; raises `Mistake` for a folder, a pipe or a device."""
-    kind = file_kind(file)
-    if kind == "folder":
-        raise Mistake(
-            f"{printable_path(file)} is a folder, not a store",
-            code="not_a_file",
-            hint=f"name a file, such as {printable_path(file / 'tacit.db')}",
-        )
-    if kind == "other":
-        raise Mistake(
-            f"{printable_path(file)} is not a regular file, so it cannot be a store", code="not_a_file", hint=_HINT
-        )
-    return kind == "file"
-
-
 def cannot_open(path: str, error: OSError) -> StoreOutage:
     """The error for a file that the system refuses to open."""
     return StoreOutage(
@@ -443,14 +424,7 @@ def printable_path(path: str | Path) -> str:
     return text if len(text) <= 300 else f"{text[:200]}…{text[-60:]}"
 
 
-_BUGS = (
-    "near ",
-    "incomplete input",
-    "unrecognized token",
-    "cannot ",
-    "no such savepoint",
-    "too many ",
-)
+_BUGS = ("near ", "incomplete input", "unrecognized token", "cannot ", "no such savepoint", "too many ")
 """How SQLite's messages about a wrong statement begin. Since the statements are fixed and tested, every other message means
 that the file's schema or the tables of an index are damaged."""
 
@@ -500,9 +474,6 @@ _OUTAGES: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], ...] = (
         "the store {path} cannot be opened for writing: {error}",
         "check that the file and its folder exist and are writable, or choose another with --store",
     ),
-    (
-        (apsw.ConnectionClosedError, apsw.CursorClosedError), "store_closed", "the store {path} is closed",
-        "open it again",
-    ),
+    ((apsw.ConnectionClosedError, apsw.CursorClosedError), "store_closed", "the store {path} is closed", "open it again"),
 )  # fmt: skip
 """Errors of the database → code, message and hint of the `StoreOutage`."""

@@ -23,6 +23,7 @@ SET_ASIDE_REASONS = (
     *("says the same as ", "superseded by ", "merged into "),  # stored before reasons had codes
 )
 """How the reason begins where a version was set aside because another one covers it, not because a person rejected it."""
+_GONE = (Status.REJECTED, Status.RETIRED)
 _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
 
@@ -45,13 +46,17 @@ def preferred_of_name(named: Sequence[StoredVersion]) -> StoredVersion:
 
 def namesakes(store: Store, stored: StoredVersion) -> list[StoredVersion]:
     """Other skills of the same name that are not rejected or retired, the narrowest scope first."""
-    others: dict[str, list[StoredVersion]] = {}
-    for other in store.catalogue(name=stored.version.name):
-        others.setdefault(other.skill.id, []).append(other)
-    others.pop(stored.skill.id, None)
-    found = [newest_recallable(versions) for versions in others.values()]
-    left = [other for other in found if other.status not in (Status.REJECTED, Status.RETIRED)]
+    others = [each for each in store.catalogue(name=stored.version.name) if each.skill.id != stored.skill.id]
+    left = [other for other in _current_of_each(others) if other.status not in _GONE]
     return sorted(left, key=lambda other: other.skill.scope.level.breadth)
+
+
+def _current_of_each(versions: Sequence[StoredVersion]) -> list[StoredVersion]:
+    """The current version of each skill among these, in the order in which the skills appear."""
+    by_skill: dict[str, list[StoredVersion]] = {}
+    for stored in versions:
+        by_skill.setdefault(stored.skill.id, []).append(stored)
+    return [newest_recallable(own) for own in by_skill.values()]
 
 
 def newest_not_rejected(versions: Sequence[StoredVersion]) -> StoredVersion:
@@ -61,10 +66,7 @@ def newest_not_rejected(versions: Sequence[StoredVersion]) -> StoredVersion:
 
 def current(store: Store, *, statuses: Collection[Status] | None = None) -> list[StoredVersion]:
     """The current version of each skill, by name."""
-    by_skill: dict[str, list[StoredVersion]] = {}
-    for stored in store.catalogue():
-        by_skill.setdefault(stored.skill.id, []).append(stored)
-    chosen = [newest_recallable(versions) for versions in by_skill.values()]
+    chosen = _current_of_each(store.catalogue())
     return [stored for stored in chosen if statuses is None or stored.status in statuses]
 
 
@@ -76,11 +78,10 @@ def waiting(store: Store) -> list[StoredVersion]:
 
 def existing_names(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
     """Which of these names belong to skills that may be parts of a composite in this scope."""
-    gone = (Status.REJECTED, Status.RETIRED)
     return {
         name
         for name in names
-        if any(stored.skill.scope == scope and stored.status not in gone for stored in store.catalogue(name=name))
+        if any(stored.skill.scope == scope and stored.status not in _GONE for stored in store.catalogue(name=name))
     }
 
 
@@ -176,8 +177,7 @@ def _is_anothers(stored: StoredVersion, content: SkillContent) -> bool:
 
 
 def _is_set_aside(store: Store, stored: StoredVersion) -> bool:
-    gone = stored.status in (Status.REJECTED, Status.RETIRED)
-    return gone and _sets_aside(store.transitions(stored.version.id)[-1])
+    return stored.status in _GONE and _sets_aside(store.transitions(stored.version.id)[-1])
 
 
 def _sets_aside(move: Transition) -> bool:

@@ -65,15 +65,6 @@ class Blocks:
         sql = "SELECT seq, seal FROM vectors WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq"
         return [(seq, seal) for gap in gaps(covered) for seq, seal in self._connection.run(sql, space, *gap)]
 
-    def pack_tail(self, space: int) -> None:
-        """Pack the rows after the last block, once they fill one."""
-        sql = (
-            "SELECT count(*) FROM vectors WHERE space = ? AND seq > "
-            "(SELECT coalesce(max(last), 0) FROM vector_blocks WHERE space = ?)"
-        )
-        if self._connection.single(sql, space, space) >= self._block_rows:
-            self.pack(space)
-
     def pack(self, space: int) -> None:
         """Pack rows that no block covers, once they would fill one."""
         covered = [(first, last) for _, first, last, _ in self.ranges(space)]
@@ -167,10 +158,7 @@ class Vectors:
         for seq in before:
             self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
         self.rows.add({"space": owner["seq"], "version": stored.sequence, "codes": codes})
-        if before:
-            self.blocks.pack(owner["seq"])
-        else:
-            self.blocks.pack_tail(owner["seq"])
+        self.blocks.pack(owner["seq"])
 
     @reads
     def missing(self, space: str, *, limit: int | None = None) -> list[str]:
