@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tacit.config.location import (
     MODEL_CALL,
+    HookEnvironment,
     account_home,
-    owners,
     project_root,
     without_repository_settings,
     working_folder,
@@ -59,15 +59,13 @@ class UserEnvironment:
     @classmethod
     def read(cls, variables: Mapping[str, str] | None = None) -> UserEnvironment:
         """Read the process environment and its ancestry, or the given variables instead."""
-        given = os.environ if variables is None else variables
-        env, ignored = without_repository_settings(given, (given.get("CLAUDE_PROJECT_DIR", ""), working_folder()))
-        user_home = Path(env.get("HOME") or account_home() or Path.home())
-        home = Path(env.get("TACIT_HOME") or user_home / ".tacit")
+        found = HookEnvironment(variables)
+        env, user_home, home = found.variables, Path(found.user_home), Path(found.home)
         own = Path(account) if (account := account_home()) else None
         is_moved = variables is None and own is not None and home != own / ".tacit"
         return cls(
-            store=env.get("TACIT_STORE", ""),
-            config_file=env.get("TACIT_CONFIG", ""),
+            store=found.store,
+            config_file=found.config_file,
             home=home,
             user_home=user_home,
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
@@ -79,8 +77,8 @@ class UserEnvironment:
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
             account_home=own,
             detached=is_moved and Presence().is_detached(),
-            ignored=ignored,
-            owners=owners(env.get("SUDO_UID", "")),
+            ignored=found.ignored,
+            owners=found.owners,
         )
 
 

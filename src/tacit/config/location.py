@@ -258,7 +258,8 @@ class HookEnvironment:
     """What a hook needs of the environment. Variables that the checkout's own files set are ignored."""
 
     __slots__ = (
-        "account", "account_home", "claude_project", "config_file", "home", "ignored", "is_model_call", "owners", "store"
+        "account", "account_home", "claude_project", "config_file", "home", "ignored", "is_model_call", "owners", "store",
+        "user_home", "variables",
     )  # fmt: skip
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
@@ -266,7 +267,8 @@ class HookEnvironment:
         self.is_model_call = bool(env.get(MODEL_CALL))
         self.claude_project = env.get("CLAUDE_PROJECT_DIR", "")
         env, self.ignored = without_repository_settings(env, (self.claude_project, working_folder()))
-        user_home = env.get("HOME") or account_home() or os.path.expanduser("~")
+        self.variables = env
+        self.user_home = user_home = env.get("HOME") or account_home() or os.path.expanduser("~")
         self.store = env.get("TACIT_STORE", "")
         self.config_file = env.get("TACIT_CONFIG", "")
         self.home = env.get("TACIT_HOME") or os.path.join(user_home, FOLDER)

@@ -34,12 +34,12 @@ class Integrity:
     def damages(self) -> list[Damage]:
         """All damage, each once."""
         self._seals = {}
-        steps = (self._file, self._schema, self._identity, self._rows, self._words, self._blobs, self._chain)
+        steps = (self._file, self._schema, self._rows, self._words, self._blobs, self._chain)
         return list(dict.fromkeys([*_reported(self._in_snapshot(steps)), *_reported(self._indexes())]))
 
     def quick_damages(self) -> list[Damage]:
         """Damage of the file's pages, the schema and the end of the chain; rows are not read."""
-        steps = (lambda: self._pages(f"quick_check({_QUICK})"), self._schema, self._identity, self._newest)
+        steps = (lambda: self._pages(f"quick_check({_QUICK})"), self._schema, self._newest)
         return list(dict.fromkeys(_reported(self._in_snapshot(steps))))
 
     def _in_snapshot(self, steps: Iterable[Callable[[], Iterator[Damage]]]) -> Iterator[Damage]:
@@ -67,6 +67,7 @@ class Integrity:
             yield damage_of("the schema", "schema_lacks", detail=str(each))
         for each in extra:
             yield damage_of("the schema", "schema_extra", detail=str(each))
+        identity_of(self._connection)  # raises if it is damaged
 
     def _rows(self) -> Iterator[Damage]:
         tables, records = self._tables, self._tables.records
@@ -101,10 +102,6 @@ class Integrity:
             (tables.notes.rows, tables.notes.rows.value),
         ):
             yield from self._table(rows, examine)
-
-    def _identity(self) -> Iterator[Damage]:
-        identity_of(self._connection)
-        yield from ()
 
     def _table(
         self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from tacit.domain.archive import Manifest, Tombstone
@@ -185,14 +186,9 @@ class RecordLog:
             numbers = [row["seq"] for row in reversed(rows)]
         else:
             numbers = self.verdicts.all_numbers()[::-1]
-        found: list[Verdict] = []
-        for seq in numbers:
-            if limit is not None and len(found) >= limit:
-                break
-            verdict = self.verdicts.value(self.verdicts.at(seq))
-            if not trajectory_id or trajectory_id in verdict.trajectory_ids:
-                found.append(verdict)
-        return found
+        found = (self.verdicts.value(self.verdicts.at(seq)) for seq in numbers)
+        chosen = (each for each in found if not trajectory_id or trajectory_id in each.trajectory_ids)
+        return list(islice(chosen, limit))
 
     @reads
     def list_approvals(self, version_id: str) -> list[Approval]:
