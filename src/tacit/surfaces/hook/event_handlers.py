@@ -130,16 +130,11 @@ class CompositeParts:
             seen.add(version_id)
         return len(seen) - 1
 
-    def has_proven(self, composite: SkillRow) -> bool:
+    def has_proven(self, composite: SkillRow, seen: frozenset[str] = frozenset()) -> bool:
         """Return whether one of its parts, at any depth, is proven and therefore never held back."""
-        pending, seen = [composite], {composite.version_id}
-        while pending:
-            new = [part for part in self._parts.get(pending.pop().version_id, ()) if part.version_id not in seen]
-            if any(not part.unproven for part in new):
-                return True
-            seen.update(part.version_id for part in new)
-            pending += new
-        return False
+        seen |= {composite.version_id}
+        parts = [part for part in self._parts.get(composite.version_id, ()) if part.version_id not in seen]
+        return any(not part.unproven or self.has_proven(part, seen) for part in parts)
 
 
 class EventResponse:
