@@ -156,7 +156,11 @@ class CommandContext:
 
     def person(self, name: str) -> str:
         """Return the name of who decides: as given, from the environment or git, or asked for at a terminal."""
-        known = name or self.environment.user or _git_user()
+        known = name or self.environment.user
+        if not known:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                ask = ["git", "config", "user.name"]
+                known = subprocess.run(ask, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
         if not known and self.caller.at_terminal and not self.as_json:
             return str(click.prompt("Your name"))
         if not known:
@@ -169,14 +173,6 @@ class CommandContext:
         """Release the store if it was opened."""
         if "memory" in self.__dict__:
             self.memory.close()
-
-
-def _git_user() -> str:
-    try:
-        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()
 
 
 def command_options(function: F) -> F:

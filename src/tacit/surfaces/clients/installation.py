@@ -319,7 +319,10 @@ def _bare(file: ClientFile, text: str, note: InstalledPart | None) -> tuple[str,
         if exact is None:
             raise
         return exact, False
-    return (exact if exact is not None and file.piece.is_taken(exact, formal) else formal), False
+    with suppress(Mistake, ValueError):  # without the exact insertions it may be no document any more
+        if exact is not None and file.piece.meaning(exact) == file.piece.meaning(formal):
+            return exact, False
+    return formal, False
 
 
 def _decoded(file: ClientFile, content: bytes | None) -> str:

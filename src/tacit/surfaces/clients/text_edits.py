@@ -95,9 +95,9 @@ class MarkedBlock:
         """Remove the block and the empty line before it."""
         return text if names is not None and "block" not in names else self._pattern.sub("", text)
 
-    def is_taken(self, text: str, expected: str) -> bool:
-        """Whether nothing is missing but the block."""
-        return text.split() == expected.split()
+    def meaning(self, text: str) -> Any:
+        """What a text says, whatever its white space."""
+        return text.split()
 
     @property
     def by_hand(self) -> str:
@@ -151,12 +151,9 @@ class TomlTable:
             rf"(?:^[ \t]*\r?\n)?^[ \t]*\[\s*{name}\s*(?:\.[^\]]*)?\][^\n]*(?:\n|\Z){keys}", "", text, flags=re.M
         )
 
-    def is_taken(self, text: str, expected: str) -> bool:
-        """Whether a text says what another one says, for a reader of TOML."""
-        try:
-            return tomllib.loads(text) == tomllib.loads(expected)
-        except tomllib.TOMLDecodeError:
-            return False
+    def meaning(self, text: str) -> Any:
+        """What a text says to a reader of TOML; a `ValueError` if it is none."""
+        return tomllib.loads(text)
 
     @property
     def by_hand(self) -> str:
@@ -202,9 +199,9 @@ class WholeFile:
         """Empty it, if it is Tacit's."""
         return "" if WRITTEN_BY in text and (names is None or "file" in names) else text
 
-    def is_taken(self, text: str, expected: str) -> bool:
-        """Whether nothing is left."""
-        return text == expected
+    def meaning(self, text: str) -> Any:
+        """The text itself."""
+        return text
 
     @property
     def by_hand(self) -> str:
