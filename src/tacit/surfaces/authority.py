@@ -74,11 +74,8 @@ class Caller:
             code, why = "nobody_typing", f"nobody seems to be typing: {self.doubt}"
         else:
             code, why = "no_terminal", "there is no terminal"
-        raise NotPermitted(
-            f"only a person may run `{verb}`, and {why}",
-            code=code,
-            hint="run it in a terminal of your own, or set TACIT_TOKEN to the token from `tacit config --new-token`",
-        )
+        hint = "run it in a terminal of your own, or set TACIT_TOKEN to the token from `tacit config --new-token`"
+        raise NotPermitted(f"only a person may run `{verb}`, and {why}", code=code, hint=hint)
 
 
 def new_token(home: Path) -> str:

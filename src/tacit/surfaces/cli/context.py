@@ -80,11 +80,8 @@ class CommandContext:
             self.place.require_project(has_sessions=self.has_sessions)
             return self.opened(self.place)
         if self.place.is_chosen:
-            raise NotFound(
-                f"no store at {self.place.database}",
-                code="no_store",
-                hint="check the path; `tacit learn` creates a store",
-            )
+            hint = "check the path; `tacit learn` creates a store"
+            raise NotFound(f"no store at {self.place.database}", code="no_store", hint=hint)
         return self.opened(self.place.in_memory())
 
     def opened(self, place: StoreLocation) -> Tacit:
@@ -129,11 +126,9 @@ class CommandContext:
     def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""
         if not self.may_show(stored):
-            raise NotPermitted(
-                f"{stored.version.id[:10]} is another person's preference, which only people may see",
-                code="private_preference",
-                hint="run it in a terminal of your own, or set TACIT_TOKEN",
-            )
+            message = f"{stored.version.id[:10]} is another person's preference, which only people may see"
+            hint = "run it in a terminal of your own, or set TACIT_TOKEN"
+            raise NotPermitted(message, code="private_preference", hint=hint)
 
     def report(
         self, document: Any, *parts: ReportPart | Callable[[], ReportPart | Iterable[ReportPart] | None]
@@ -164,9 +159,8 @@ class CommandContext:
         if not known and self.caller.at_terminal and not self.as_json:
             return str(click.prompt("Your name"))
         if not known:
-            raise Mistake(
-                "a decision needs the name of the person who decides", code="no_person", hint="pass --by NAME"
-            )
+            message = "a decision needs the name of the person who decides"
+            raise Mistake(message, code="no_person", hint="pass --by NAME")
         return known
 
     def close(self) -> None:

@@ -87,9 +87,8 @@ def learn(
     your login), or such as openai:gpt-5-mini. Never for an agent; for hooks only with learn.read_in_background.
     """
     if paths and (all_projects or clients or since):
-        raise Mistake(
-            "--all-projects, --client and --since do not go with PATHS", code="paths_and_search", hint="leave one out"
-        )
+        message = "--all-projects, --client and --since do not go with PATHS"
+        raise Mistake(message, code="paths_and_search", hint="leave one out")
     missing = next((path for path in paths if not path.exists()), None)
     if missing and procedure is None:
         raise NotFound(f"no such file or folder: {missing}", code="no_such_path", hint="check the path")

@@ -151,14 +151,8 @@ def _context_of_scope(ctx: CommandContext, scope: Scope) -> Iterator[CommandCont
     if database is None:
         yield ctx
         return
-    there = CommandContext(
-        environment=ctx.environment,
-        store=str(database),
-        as_json=ctx.as_json,
-        console=ctx.console,
-        errors=ctx.errors,
-    )
-    with closing(there):
+    same = fields(ctx, "environment", "as_json", "console", "errors")
+    with closing(CommandContext(store=str(database), **same)) as there:
         yield there
 
 

@@ -74,11 +74,8 @@ def record(
     named = options["verifier"]
     given = [outcome is not None, check is not None or named is not None, helpful is not None]
     if sum(given) != 1:
-        raise Mistake(
-            "give one of --outcome, --verify, and --helpful or --not-helpful",
-            code="one_result",
-            hint="--verify 'pytest -q' counts most",
-        )
+        hint = "--verify 'pytest -q' counts most"
+        raise Mistake("give one of --outcome, --verify, and --helpful or --not-helpful", code="one_result", hint=hint)
     use = _use_id(ctx, use_id)
     by, grade = _reporter(ctx, options["by"]), Grade.HUMAN if ctx.caller.is_person else Grade.SELF
     if helpful is not None:
@@ -117,11 +114,9 @@ def _verifier(
     by_agent = ctx.environment.agent_markers and not context.person
     proves = is_own(argument, context.contents) or (is_check(argument) and not masks_exit(argument))
     if name in ("command", "tests") and by_agent and not proves:
-        raise NotPermitted(
-            f"`{argument}` proves nothing about the work, and this shell belongs to an agent",
-            code="check_proves_nothing",
-            hint=f"use the skill's own check: {', '.join(sorted(own_checks(context.contents))) or 'a test command'}",
-        )
+        message = f"`{argument}` proves nothing about the work, and this shell belongs to an agent"
+        own = ", ".join(sorted(own_checks(context.contents))) or "a test command"
+        raise NotPermitted(message, code="check_proves_nothing", hint=f"use the skill's own check: {own}")
     return verifier(name, argument, context)
 
 

@@ -203,11 +203,9 @@ def _confirm_approval(
     """Return what was confirmed, once everything is that lets agents see a version: by a person, or by a script's options."""
     if ctx.as_json and ctx.caller.at_terminal and not ctx.caller.has_token:
         # Otherwise a line in a Makefile approves whenever the person runs it.
-        raise NotPermitted(
-            f"`{stored.version.name}` was not approved: --json asks no question",
-            code="approval_needs_question",
-            hint=f"run `tacit review {stored.version.id[:10]}` without --json, or set TACIT_TOKEN in a script",
-        )
+        message = f"`{stored.version.name}` was not approved: --json asks no question"
+        hint = f"run `tacit review {stored.version.id[:10]}` without --json, or set TACIT_TOKEN in a script"
+        raise NotPermitted(message, code="approval_needs_question", hint=hint)
     if ctx.as_json or not ctx.caller.at_terminal:
         _require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
@@ -220,11 +218,8 @@ def _confirm_approval(
     if reply is Reply.YES:
         reply = ask(ctx, f"Let agents use {clean(stored.version.name)}, on trial?")
     if reply is not Reply.YES:
-        raise GateRefusal(
-            f"`{stored.version.name}` was not approved",
-            code="not_approved",
-            hint=f"edit it, or reject it: tacit review {stored.version.id[:10]} --reject",
-        )
+        hint = f"edit it, or reject it: tacit review {stored.version.id[:10]} --reject"
+        raise GateRefusal(f"`{stored.version.name}` was not approved", code="not_approved", hint=hint)
     return given
 
 
@@ -243,11 +238,8 @@ def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Coll
         lines.append("and values from outside, each to be confirmed with --tick:")
         lines += [f"  {literal.key}  in {literal.field}" for literal in literals]
     short = stored.version.id[:10]
-    raise GateRefusal(
-        "\n".join(lines),
-        code="grave_findings",
-        hint=f"read it (tacit review {short}) and reject it; pass --despite-findings only if you know better",
-    )
+    hint = f"read it (tacit review {short}) and reject it; pass --despite-findings only if you know better"
+    raise GateRefusal("\n".join(lines), code="grave_findings", hint=hint)
 
 
 def _newest_waiting(ctx: CommandContext, reference: str) -> str:

@@ -160,20 +160,22 @@ def show(
 def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> None:
     archive, version, content = ctx.memory.archive, stored.version, stored.version.content
     known, others = archive.reliability(version.id), archive.namesakes(stored)
+    life, evidence = archive.transitions(version.id), archive.evidence(version.id)
     versions = archive.versions(stored.skill.id)
+    elsewhere = record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION))
     document = SKILLS.document(stored) | {
         "reliability": reliability_fields(known),
         "skill_md": render.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
         **fields(version, "origins", "provenance"),
-        "life": archive.transitions(version.id),
+        "life": life,
         "versions": [
             {"version_id": each.version.id, "status": each.status, "created_at": each.version.created_at}
             for each in versions
         ],
-        "evidence": archive.evidence(version.id),
-        "record_elsewhere": record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION)),
+        "evidence": evidence,
+        "record_elsewhere": elsewhere,
         "others": NAMESAKES.documents(others),
     }
 
@@ -183,13 +185,7 @@ def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> Non
         else:
             yield skill_page(content)
             yield ""
-        yield from status_lines(
-            stored,
-            known,
-            lives=document["life"],
-            evidence=document["evidence"],
-            elsewhere=document["record_elsewhere"],
-        )
+        yield from status_lines(stored, known, life, evidence, elsewhere)
         for each in versions:
             mark = "→" if each.version.id == version.id else " "
             yield f"[dim]{mark} {each.version.id}  {each.status}  {each.version.created_at:%Y-%m-%d}[/dim]"

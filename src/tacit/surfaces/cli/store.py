@@ -292,11 +292,8 @@ def _sources(ctx: CommandContext, *, session_id: str, trajectory: str, source: s
     }
     sources = [Source(kind=kind, value=value) for kind, value in given.items() if value]
     if len(sources) != 1:
-        raise Mistake(
-            "name one source",
-            code="one_source",
-            hint="--session ID, --trajectory ID, --source PATH or HASH, or --made-by NAME (--by is your own name)",
-        )
+        hint = "--session ID, --trajectory ID, --source PATH or HASH, or --made-by NAME (--by is your own name)"
+        raise Mistake("name one source", code="one_source", hint=hint)
     if not source:
         return sources
     # A path was stored as it was typed then: relative to the project, or to the current folder.

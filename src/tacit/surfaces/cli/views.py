@@ -77,12 +77,7 @@ def maker(provenance: Provenance) -> str:
 
 
 def status_lines(
-    stored: StoredVersion,
-    known: Reliability,
-    *,
-    lives: Sequence[Transition],
-    evidence: Sequence[Evidence],
-    elsewhere: str = "",
+    stored: StoredVersion, known: Reliability, life: Sequence[Transition], evidence: Sequence[Evidence], elsewhere: str
 ) -> Iterator[str]:
     """Yield a version's id, status, reliability, status changes and results."""
     yield f"[dim]{stored.version.id}  {stored.status}  {safe(str(stored.skill.scope))}  {stored.version.hash}[/dim]"
@@ -90,7 +85,7 @@ def status_lines(
     yield reliability_text(known).capitalize()
     if elsewhere:
         yield f"[dim]promoted: {safe(elsewhere)}[/dim]"
-    for move in lives:
+    for move in life:
         yield f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'created'} → {move.after}  by {safe(move.by)}[/dim]"
     for item in evidence:
         source = safe(one_line(" ".join(filter(None, (item.verifier, item.note))), 60))

@@ -41,9 +41,8 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Mistake(
-            f"cannot read {path}: {error.strerror}", code="unreadable", hint="check the path and its permissions"
-        ) from error
+        hint = "check the path and its permissions"
+        raise Mistake(f"cannot read {path}: {error.strerror}", code="unreadable", hint=hint) from error
 
 
 def _write(path: Path, content: bytes | None) -> None:
@@ -330,9 +329,8 @@ def _decoded(file: ClientFile, content: bytes | None) -> str:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         line = (content or b"").count(b"\n", 0, error.start) + 1
-        raise Mistake(
-            f"{file.path}, line {line}: this is not UTF-8", code="not_utf8", hint="nothing was changed"
-        ) from error
+        message = f"{file.path}, line {line}: this is not UTF-8"
+        raise Mistake(message, code="not_utf8", hint="nothing was changed") from error
 
 
 @contextmanager

@@ -164,9 +164,8 @@ class TomlTable:
         try:
             value: Any = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
-            raise Mistake(
-                f"it is no TOML: {error}", code="not_toml", hint="mend the file first; nothing was changed"
-            ) from error
+            hint = "mend the file first; nothing was changed"
+            raise Mistake(f"it is no TOML: {error}", code="not_toml", hint=hint) from error
         for name in self.name:
             value = value.get(name) if isinstance(value, dict) else None
         return value
@@ -189,9 +188,8 @@ class WholeFile:
     def put(self, draft: TextDraft) -> list[str]:
         """Write the file, where there is none."""
         if draft.text.strip():
-            raise Mistake(
-                "it is there already and is not Tacit's", code="not_ours", hint="move it away; nothing was changed"
-            )
+            hint = "move it away; nothing was changed"
+            raise Mistake("it is there already and is not Tacit's", code="not_ours", hint=hint)
         draft.insert(0, self.text)
         return ["file"]
 
