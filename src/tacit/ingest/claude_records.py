@@ -216,11 +216,6 @@ def outcome_of(record: ClaudeRecord, block: Block, *, tool: str, text: str, aske
     return StepResult.OK, 0 if tool in _SHELLS and not noted.returnCodeInterpretation else None
 
 
-def is_interruption(text: str) -> bool:
-    """Whether a text in the user's place is the client's note that work was stopped."""
-    return text.startswith("[Request interrupted")
-
-
 def noted_in(record: ClaudeRecord) -> Structured:
     """What the client notes about the result, in fields."""
     return record.toolUseResult if isinstance(record.toolUseResult, Structured) else _PLAIN

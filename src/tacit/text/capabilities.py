@@ -132,15 +132,11 @@ def _command(allowed: str, value: str) -> bool:
     return value.split()[: len(words)] == words or fnmatchcase(value, allowed)
 
 
-def _word(allowed: str, value: str) -> bool:
-    return fnmatchcase(value, allowed)
-
-
 _COVERS: Mapping[str, Callable[[str, str], bool]] = {
     "hosts": _host,
     "reads": _path,
     "writes": _path,
     "commands": _command,
-    "secrets": _word,
-    "effects": _word,
+    "secrets": lambda allowed, value: fnmatchcase(value, allowed),
+    "effects": lambda allowed, value: fnmatchcase(value, allowed),
 }

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+
+def by_program(*rows: tuple[str, str]) -> dict[str, frozenset[str]]:
+    """Return program → words, from rows of several programs and the words of each."""
+    return {program: frozenset(words.split()) for programs, words in rows for program in programs.split()}
+
+
 SHELL_TOOLS = frozenset(
     "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command execute_bash "
     "terminal exec run_command run_in_terminal powershell".split()
@@ -76,47 +82,39 @@ TWO_WORDS = re.compile(
     r"gcloud \S+|az \S+|uv pip|git (?:stash|remote|worktree|submodule|bisect|config)|kubectl (?:rollout|config)|podman compose"
 )
 """Subcommands of two words."""
-FOLDER_FLAGS = {
-    program: frozenset(flags.split())
-    for programs, flags in (
-        ("git ninja go", "-C"),
-        ("make gmake cargo poetry", "-C --directory"),
-        ("npm", "--prefix"),
-        ("pnpm", "-C --dir --prefix"),
-        ("yarn bun", "--cwd"),
-        ("uv", "--directory --project"),
-        ("terraform", "-chdir"),
-        ("task", "-d --dir"),
-        ("mise", "-C --cd"),
-        ("just", "-d --working-directory"),
-        ("composer", "-d --working-dir"),
-        ("gradle gradlew", "-p --project-dir"),
-        ("docker docker-compose", "--project-directory"),
-    )
-    for program in programs.split()
-}
+FOLDER_FLAGS = by_program(
+    ("git ninja go", "-C"),
+    ("make gmake cargo poetry", "-C --directory"),
+    ("npm", "--prefix"),
+    ("pnpm", "-C --dir --prefix"),
+    ("yarn bun", "--cwd"),
+    ("uv", "--directory --project"),
+    ("terraform", "-chdir"),
+    ("task", "-d --dir"),
+    ("mise", "-C --cd"),
+    ("just", "-d --working-directory"),
+    ("composer", "-d --working-dir"),
+    ("gradle gradlew", "-p --project-dir"),
+    ("docker docker-compose", "--project-directory"),
+)
 """Flags whose value is the working folder."""
-VALUED_FLAGS = {
-    program: frozenset(flags.split())
-    for programs, flags in (
-        ("git", "-c --git-dir --work-tree --namespace"),
-        ("npm", "-w --workspace"),
-        ("pnpm", "--filter -F"),
-        ("docker docker-compose podman", "-f --file -p --project-name -H --host --context --env-file --profile"),
-        ("kubectl helm", "-n --namespace --context --kube-context --kubeconfig"),
-        ("gh glab", "-R --repo"),
-        ("aws", "--profile --region --output --endpoint-url"),
-        ("gcloud", "--project --account --configuration"),
-        ("az", "--subscription"),
-        ("cargo", "--config --color -Z"),
-        ("uv", "--python -p --cache-dir"),
-        ("conda mamba", "-n --name -p"),
-        ("alembic", "-c --config -n -x"),
-        ("flask", "-A --app -e --env-file"),
-        ("make gmake just", "-f --file --makefile --justfile"),
-    )
-    for program in programs.split()
-}
+VALUED_FLAGS = by_program(
+    ("git", "-c --git-dir --work-tree --namespace"),
+    ("npm", "-w --workspace"),
+    ("pnpm", "--filter -F"),
+    ("docker docker-compose podman", "-f --file -p --project-name -H --host --context --env-file --profile"),
+    ("kubectl helm", "-n --namespace --context --kube-context --kubeconfig"),
+    ("gh glab", "-R --repo"),
+    ("aws", "--profile --region --output --endpoint-url"),
+    ("gcloud", "--project --account --configuration"),
+    ("az", "--subscription"),
+    ("cargo", "--config --color -Z"),
+    ("uv", "--python -p --cache-dir"),
+    ("conda mamba", "-n --name -p"),
+    ("alembic", "-c --config -n -x"),
+    ("flask", "-A --app -e --env-file"),
+    ("make gmake just", "-f --file --makefile --justfile"),
+)
 """Flags with a value that may come before the subcommand."""
 WRAPPERS = frozenset(
     "sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split()

@@ -15,7 +15,7 @@ from typing import Any
 from tacit.domain.trajectory import Step, StepResult, Trajectory
 from tacit.text.canonical import canonical_command, canonical_path
 from tacit.text.file_edits import FileEdit, edits_of
-from tacit.text.programs import SHELL_TOOLS
+from tacit.text.programs import SHELL_TOOLS, by_program
 from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
 from tacit.text.text_sources import TACIT_TOOL_PREFIXES, is_tacit_skill, names_tacit_folder
 
@@ -53,22 +53,15 @@ READERS = frozenset(
 _HELP_FLAGS = frozenset({"--help", "--version", "-V"})
 _FIND_ACTIONS = frozenset({"-delete", "-exec", "-execdir"})
 """With these `find` changes what it finds."""
-_READ_ONLY_SUBCOMMANDS = {
-    program: frozenset(subcommands.split(", "))
-    for programs, subcommands in (
-        (
-            "git",
-            "status, log, diff, show, blame, branch, remote, reflog, ls-files, grep, describe, rev-parse, shortlog, cat-file",
-        ),
-        ("docker", "ps, images, logs, inspect, stats, version, info"),
-        ("kubectl", "get, describe, logs, top, version"),
-        ("pip pip3", "list, show, freeze"),
-        ("npm", "ls, list, view, outdated"),
-        ("cargo", "tree, metadata"),
-        ("systemctl", "status, list-units"),
-    )
-    for program in programs.split()
-}
+_READ_ONLY_SUBCOMMANDS = by_program(
+    ("git", "status log diff show blame branch remote reflog ls-files grep describe rev-parse shortlog cat-file"),
+    ("docker", "ps images logs inspect stats version info"),
+    ("kubectl", "get describe logs top version"),
+    ("pip pip3", "list show freeze"),
+    ("npm", "ls list view outdated"),
+    ("cargo", "tree metadata"),
+    ("systemctl", "status list-units"),
+)
 _STREAM_EDITORS = frozenset({"sed", "perl"})
 _IN_PLACE = re.compile(r"-\w*i|--in-place")
 _FORGES = frozenset({"gh", "glab"})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tacit.text.programs import CHECKERS, FORMATTERS, LAUNCHERS, RUNNERS, SHELL_TOOLS, WITH_SUBCOMMAND
+from tacit.text.programs import CHECKERS, FORMATTERS, LAUNCHERS, RUNNERS, SHELL_TOOLS, WITH_SUBCOMMAND, by_program
 from tacit.text.shell import Command
 
 URL = re.compile(r"(?<![A-Za-z\d+.-])[a-z][a-z\d+.-]{1,20}://[^\s'\"`<>)\]},;|\\]+", re.IGNORECASE)
@@ -84,17 +84,13 @@ PROGRAMS = (
 )
 """Programs that count as commands at the start of code."""
 WRITERS = frozenset("rm mv cp mkdir rmdir touch tee chmod chown ln dd install truncate shred rsync".split())
-INSTALLERS = {
-    program: frozenset(verbs.split())
-    for programs, verbs in (
-        (
-            "pip pip3 pipx uv poetry pdm conda mamba brew apt apt-get dnf yum gem cargo go apk snap choco winget",
-            "install add get",
-        ),
-        ("npm pnpm yarn bun", "install add i"),
-    )
-    for program in programs.split()
-}
+INSTALLERS = by_program(
+    (
+        "pip pip3 pipx uv poetry pdm conda mamba brew apt apt-get dnf yum gem cargo go apk snap choco winget",
+        "install add get",
+    ),
+    ("npm pnpm yarn bun", "install add i"),
+)
 
 
 def is_six(text: str) -> bool:
@@ -137,18 +133,15 @@ _VALUED = frozenset(
     "--data-raw --header --request --output --user --user-agent --form --method --port --rsh --exclude --include".split()
 )
 """Flags of these programs that take a value, which must not be read as a host."""
-_FLAGS_ALONE = {
-    program: frozenset(flags.split())
-    for program, flags in (
-        ("ssh", "-t -T -n -A -x -X -k"),
-        ("rsync", "-u -t -n -x -A -X -H -S -p -o -l -L -c -m -I -E -W -d -b -P"),
-        ("scp", "-p -T -B -O"),
-        ("curl", "-k -L -I -i -O -S -n -R -J"),
-        ("wget", "-c -p -k -L -n -x -m -S -E -b -d -N -F -H"),
-        ("nc", "-n -u -l -k -d -t"),
-        ("git", "-u -n -d -k -x -l -p -S -A -w -t"),
-    )
-}
+_FLAGS_ALONE = by_program(
+    ("ssh", "-t -T -n -A -x -X -k"),
+    ("rsync", "-u -t -n -x -A -X -H -S -p -o -l -L -c -m -I -E -W -d -b -P"),
+    ("scp", "-p -T -B -O"),
+    ("curl", "-k -L -I -i -O -S -n -R -J"),
+    ("wget", "-c -p -k -L -n -x -m -S -E -b -d -N -F -H"),
+    ("nc", "-n -u -l -k -d -t"),
+    ("git", "-u -n -d -k -x -l -p -S -A -w -t"),
+)
 """Exceptions: flags that take no value for one program."""
 
 
