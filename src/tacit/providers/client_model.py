@@ -36,6 +36,8 @@ _TURNS = 2
 """Requests for one answer: a client asks again where the model did not keep to the schema."""
 _CATALOGUE_S = 10
 _MAX_BYTES = 16_000_000
+_EMPTY = "empty"
+"""The folder that the client runs in."""
 _STANDS = "what was mined stands without it"
 
 
@@ -81,7 +83,7 @@ class _Call:
             (self.folder / "errors").open("wb") as errors,
             subprocess.Popen(
                 command,
-                cwd=self.empty,
+                cwd=self.folder / _EMPTY,
                 env={**self.environment.variables, **variables},
                 stdin=subprocess.PIPE,
                 stdout=file,
@@ -102,11 +104,6 @@ class _Call:
         """The last line that the client wrote to stderr, such as an option that it does not know."""
         lines = read_plain(self.folder / "errors", limit=_MAX_BYTES).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    @property
-    def empty(self) -> Path:
-        """The folder that the client runs in."""
-        return self.folder / "empty"
 
 
 class ClaudeCode:
@@ -321,7 +318,7 @@ class ClientModel:
         """Run the client once and return the object that it answers with."""
         program = find_program(self._client, self._environment)
         if not program:
-            raise self._outage("is not installed", NOT_INSTALLED, f"install it, or choose another model; {_STANDS}")
+            raise self._outage("is not installed", NOT_INSTALLED, "install it, or choose another model")
         held = self._budget.hold(
             input_tokens=_TURNS * (prompt.tokens_at_most + _FRAME_TOKENS),
             output_tokens=_TURNS * prompt.max_output_tokens,
@@ -335,7 +332,7 @@ class ClientModel:
                 environment=self._environment,
                 usd=self._budget.limits.usd - self._budget.spent.usd + held.usd,
             )
-            call.empty.mkdir()
+            (call.folder / _EMPTY).mkdir()
             try:
                 found = self._client.read(call, self._run(call))
             finally:
@@ -353,31 +350,31 @@ class ClientModel:
             return call.run(command, client.variables(call), given, timeout_s=self._timeout_s)
         except subprocess.TimeoutExpired as error:
             what = f"did not answer within {self._timeout_s:g} s"
-            raise self._outage(what, TIMED_OUT, f"raise model.timeout_s; {_STANDS}") from error
+            raise self._outage(what, TIMED_OUT, "raise model.timeout_s") from error
         except OSError as error:
-            hint = f"run `{client.program} --version`; {_STANDS}"
+            hint = f"run `{client.program} --version`"
             raise self._outage(f"cannot be started: {error.strerror}", FAILED, hint) from error
 
     def _object(self, found: ClientAnswer) -> Mapping[str, Any]:
         if found.is_logged_out or found.status in (401, 403):
             without = "".join(f"; {name} is ignored because {file} sets it" for name, file in self._environment.ignored)
-            raise self._outage("is not logged in", LOGGED_OUT, f"{self._client.login}{without}; {_STANDS}")
+            raise self._outage("is not logged in", LOGGED_OUT, f"{self._client.login}{without}")
         if found.status == 429:
-            raise self._outage("has reached its rate limit", RATE_LIMITED, f"try again later; {_STANDS}")
+            raise self._outage("has reached its rate limit", RATE_LIMITED, "try again later")
         if found.problem:
-            update = f"try it by hand, or update it: {self._client.program} --version; {_STANDS}"
+            update = f"try it by hand, or update it: {self._client.program} --version"
             raise self._outage(f"gave no answer: {found.problem[:200]}", FAILED, update)
         answer = found.answer
         if isinstance(answer, str):
             with suppress(ValueError, RecursionError):
                 answer = json.loads(answer)
         if not isinstance(answer, dict):
-            hint = f"try another model, such as {self._client.name}:NAME; {_STANDS}"
+            hint = f"try another model, such as {self._client.name}:NAME"
             raise self._outage("answered with something else than a JSON object", NO_ANSWER, hint)
         return answer
 
     def _outage(self, what: str, code: str, hint: str) -> ModelOutage:
-        return ModelOutage(f"{self._client.title} {what}", code=code, hint=hint)
+        return ModelOutage(f"{self._client.title} {what}", code=code, hint=f"{hint}; {_STANDS}")
 
 
 def _records(output: str) -> Iterator[dict[str, Any]]:

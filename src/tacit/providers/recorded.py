@@ -27,13 +27,9 @@ class RecordedModel:
         """Use the files of this folder, which is made where it is missing."""
         if folder.exists() and not folder.is_dir():
             raise Mistake(f"{folder} is not a folder", code="not_a_folder", hint="recorded:FOLDER")
+        self.name = f"recorded:{folder.name}"
         self._folder = folder
         self._spent = Spending()
-
-    @property
-    def name(self) -> str:
-        """The model as it was asked for."""
-        return f"recorded:{self._folder.name}"
 
     @property
     def spent(self) -> Spending:

@@ -61,16 +61,11 @@ class RemoteModel:
     ) -> None:
         """Wrap a model; every request is checked against the budget first."""
         self._model = model
-        self._name = name
+        self.name = name
         self.vendor = vendor
         self._budget = budget
         self._manner = manner or Manner()
         self._runner = asyncio.Runner()
-
-    @property
-    def name(self) -> str:
-        """The model as it was asked for."""
-        return self._name
 
     @property
     def spent(self) -> Spending:
@@ -112,24 +107,24 @@ class RemoteModel:
             status = error.status_code
             hint = "check the API key in the environment" if status in _KEYS else "see the provider's status page"
             raise ModelOutage(
-                f"{self._name} answered with HTTP status {status}", hint=hint, retryable=status in _PASSING
+                f"{self.name} answered with HTTP status {status}", hint=hint, retryable=status in _PASSING
             ) from error
         except (ModelRequestTimeout, ModelTimeoutError) as error:
-            message = f"{self._name} did not answer within {self._manner.timeout_s:g} s"
+            message = f"{self.name} did not answer within {self._manner.timeout_s:g} s"
             raise ModelOutage(message, hint="raise model.timeout_s") from error
         except ModelConnectionError as error:
             hint = "check the network, and model.base_url if it is set"
-            raise ModelOutage(f"{self._name} cannot be reached", hint=hint, retryable=True) from error
+            raise ModelOutage(f"{self.name} cannot be reached", hint=hint, retryable=True) from error
         except (AgentRunError, UserError, ValueError, RecursionError) as error:
             reported = type(error).__name__
-            raise ModelOutage(f"{self._name} gave no answer that can be read ({reported})", hint=_HINT) from error
+            raise ModelOutage(f"{self.name} gave no answer that can be read ({reported})", hint=_HINT) from error
         usage = response.usage
         self._budget.settle(  # where the server does not say what it took, the estimate stands
             held,
             input_tokens=usage.input_tokens or held.input_tokens,
             output_tokens=usage.output_tokens or held.output_tokens,
         )
-        return _object(response, self._name)
+        return _object(response, self.name)
 
     async def _request(self, prompt: Prompt) -> ModelResponse:
         manner, schema = self._manner, dict(prompt.schema)

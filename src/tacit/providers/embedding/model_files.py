@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import os.path
+from functools import lru_cache
 from hashlib import sha256
 
 from tacit.domain.errors import ConfigError, ModelOutage
@@ -47,7 +48,8 @@ class WordPieces:
         self._numbers = numbers
         self._lowers = lowers
         self._strips = strips_accents
-        self._known: dict[str, tuple[int, ...]] = {}
+        # Words come again and again; strangers must not fill the memory.
+        self._pieces = lru_cache(50_000)(self._cut_word)
         self.unknown = self._numbers.get("[UNK]", 0)
 
     def fingerprint(self) -> bytes:
@@ -66,7 +68,7 @@ class WordPieces:
         """The numbers of a text's first pieces, `limit` at most; a word that cannot be put together is unknown."""
         numbers: list[int] = []
         for word in self._words(text[:LONGEST_TEXT]):
-            numbers.extend(self._known.get(word) or self._pieces(word))
+            numbers.extend(self._pieces(word))
             if len(numbers) >= limit:
                 break
         return numbers[:limit]
@@ -87,7 +89,7 @@ class WordPieces:
             f" {mark} " if mark in _PUNCTUATION or unicodedata.category(mark)[0] == "P" else mark for mark in text
         ).split()
 
-    def _pieces(self, word: str) -> tuple[int, ...]:
+    def _cut_word(self, word: str) -> tuple[int, ...]:
         pieces: list[int] = []
         start, numbers = 0, self._numbers
         while start < len(word) <= _LONGEST_WORD:
@@ -99,10 +101,7 @@ class WordPieces:
                     break
             else:
                 break
-        found = tuple(pieces) if start == len(word) else (self.unknown,)
-        if len(self._known) < 50_000:  # words come again and again; strangers must not fill the memory
-            self._known[word] = found
-        return found
+        return tuple(pieces) if start == len(word) else (self.unknown,)
 
 
 def read_wordpieces(folder: str) -> WordPieces:
