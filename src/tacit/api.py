@@ -267,8 +267,9 @@ class Tacit:
             person=person,
         )
         share = context.config.policy.hold_out if keep else 0.0
-        draw = control_runs.ControlDraw.here(share, context.place, session=session)
-        drawn = draw.draw(context.store, self.rank(query))
+        exported = share > 0 and control_runs.is_exported(context.place)
+        ranked = self.rank(query)
+        drawn = control_runs.draw_controls(context.store, ranked, hold_out=share, session=session, exported=exported)
         selection = retrieval.with_rendered_block(drawn.selection)
         if not keep:
             return selection

@@ -323,10 +323,10 @@ def explain_assessment(trajectory: Trajectory, *, trust_claim: bool = False) -> 
     seen = _seen(checks, made, trajectory)
     shown = seen.assessment
     stated = _stated_by_user(trajectory, made)
-    if stated and (stated.assessment.verified_failure and not shown.verified_failure):
+    if stated and stated.assessment.verified_failure and not shown.verified_failure:
         return stated
-    accepted = stated is not None and stated.assessment.verified_success
-    if stated and accepted and not shown.verified_success and not _still_failing(made, checks):
+    accepted = stated and stated.assessment.verified_success and not shown.verified_success
+    if stated and accepted and not _still_failing(made, checks):
         return stated
     return seen if shown.outcome is not Outcome.UNKNOWN or not claimed else claimed
 
@@ -366,9 +366,8 @@ def _stated_by_user(trajectory: Trajectory, made: _Made) -> ExplainedAssessment 
     found, text, at = stated_outcome(trajectory.reply), trajectory.reply, None
     if found is Outcome.UNKNOWN and last is not None:
         found, text, at = stated_outcome(last.text), last.text, last.index
-    worked = (
-        made if found is Outcome.SUCCESS else actions
-    )  # what was accepted may be committed; a "no" is answered by work
+    # What was accepted may be committed; a "no" is answered by work.
+    worked = made if found is Outcome.SUCCESS else actions
     if found is Outcome.UNKNOWN or (at is not None and any(index > at for index in worked)):
         return None
     code = AssessmentCode.ACCEPTED if found is Outcome.SUCCESS else AssessmentCode.REJECTED

@@ -332,53 +332,47 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
 HELD_BACK = "held back at random as a control (policy.hold_out)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlDraw:
-    """How skills are held out here: the largest share, for which session, and which skills cannot be held out."""
-
-    hold_out: float = 0.0
-    session: str = ""
-    exported: bool = False
+def is_exported(place: StoreLocation | None) -> bool:
     """Whether procedures are also exported to a client's folder, where the agent sees them anyway."""
-    random_number: Callable[[], float] = random.random
+    return place is not None and SKILL in channels(str(place.folder)).values()
 
-    @classmethod
-    def here(cls, hold_out: float, place: StoreLocation | None, *, session: str = "") -> ControlDraw:
-        """Return the draw for the store at a location."""
-        exported = hold_out > 0 and place is not None and SKILL in channels(str(place.folder)).values()
-        return cls(hold_out=hold_out, session=session, exported=exported)
 
-    def draw(self, store: Store, selection: Selection) -> DrawnSelection:
-        """Draw for each item that may be held out; those that are drawn leave the selection, with a reason code.
+def draw_controls(
+    store: Store,
+    selection: Selection,
+    *,
+    hold_out: float,
+    session: str = "",
+    exported: bool = False,
+    random_number: Callable[[], float] = random.random,
+) -> DrawnSelection:
+    """Draw for each item that may be held out; those that are drawn leave the selection, with a reason code.
 
-        A composite contains its parts: one draw decides for all of them. A query about an error gets everything.
-        """
-        if self.hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
-            return DrawnSelection(selection=selection)
-        shares: dict[str, float] = {}
-        held_back: list[str] = []
-        out, kept = set[str](), set[str]()
-        for root, shown, drawn in _draws(selection.items):
-            chance = self._chance(store, root, shown)
-            shares |= dict.fromkeys(drawn, chance)
-            if is_held_back(self.session, root.version.skill_id, chance, random_number=self.random_number):
-                held_back += drawn
-                out.update(shown)
-            else:
-                kept.update(shown)
-        return DrawnSelection(
-            selection=_without(selection, out - kept) if out else selection,
-            held_back=tuple(held_back),
-            shares={key: share for key, share in shares.items() if share > 0},
-        )
-
-    def _chance(self, store: Store, root: Item, shown: Sequence[str]) -> float:
-        """The chance of being held out; 0 where it is seen anyway, or where a part of it is never held out."""
-        if self.exported and root.version.content.kind is Kind.PROCEDURE:
-            return 0.0
+    `hold_out` is the largest share. A composite contains its parts: one draw decides for all of them. A query about an
+    error gets everything.
+    """
+    if hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
+        return DrawnSelection(selection=selection)
+    shares: dict[str, float] = {}
+    held_back: list[str] = []
+    out, kept = set[str](), set[str]()
+    for root, shown, drawn in _draws(selection.items):
         known = store.renderings.get(shown)
         unproven = [known[version_id].unproven if version_id in known else 0.0 for version_id in shown]
-        return self.hold_out * unproven[0] if all(unproven) else 0.0
+        # 0 where it is seen anyway, or where a part of it is never held out
+        is_seen = exported and root.version.content.kind is Kind.PROCEDURE
+        chance = hold_out * unproven[0] if all(unproven) and not is_seen else 0.0
+        shares |= dict.fromkeys(drawn, chance)
+        if is_held_back(session, root.version.skill_id, chance, random_number=random_number):
+            held_back += drawn
+            out.update(shown)
+        else:
+            kept.update(shown)
+    return DrawnSelection(
+        selection=_without(selection, out - kept) if out else selection,
+        held_back=tuple(held_back),
+        shares={key: share for key, share in shares.items() if share > 0},
+    )
 
 
 def _draws(items: Sequence[Item]) -> list[tuple[Item, list[str], list[str]]]:

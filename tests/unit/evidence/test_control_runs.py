@@ -19,7 +19,7 @@ from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 from tacit.evidence import control_runs
-from tacit.evidence.control_runs import LEAST, ControlDraw, DrawnSelection, control_id, unproven
+from tacit.evidence.control_runs import LEAST, DrawnSelection, control_id, draw_controls, unproven
 from tacit.store import open_store
 from tests.unit.evidence.test_lift import runs
 from tests.unit.making import NOW
@@ -249,14 +249,14 @@ def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_sessi
 
 def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
     query = Query(text=TASK, scope=loop.context.scope)
-    control_draw = ControlDraw(hold_out=0.5, exported=True, random_number=lambda: 0.0)
-    drawn = control_draw.draw(loop.context.store, loop.rank(query))
+    ranked = loop.rank(query)
+    drawn = draw_controls(loop.context.store, ranked, hold_out=0.5, exported=True, random_number=lambda: 0.0)
     assert (drawn.held_back, drawn.shares) == ((), {})
 
 
 def test_a_selection_of_nothing_keeps_no_use(loop: Tacit) -> None:
     empty = Selection(query=Query(text="bake a cake"), reason="nothing is known")
-    assert ControlDraw(hold_out=0.5).draw(loop.context.store, empty) == DrawnSelection(selection=empty)
+    assert draw_controls(loop.context.store, empty, hold_out=0.5) == DrawnSelection(selection=empty)
     assert loop.recall("bake a cake with cherries").use_id == ""
     with pytest.raises(NotFound):
         loop.context.store.use(control_id(""))
