@@ -129,6 +129,17 @@ class SkillRun:
         """
         return {call.index: self._place(call) for call in self.calls}
 
+    @cached_property
+    def frictions(self) -> tuple[Friction, ...]:
+        """All friction of the run, in its order; none if it did not follow the skill at all."""
+        if not self.matched or not self.followed:
+            return ()
+        met = [*_failures(self), *_corrections(self)]
+        taken = {friction.instead for friction in met} | {friction.run_step for friction in met}
+        found = [*met, *_divergences(self, taken)]
+        once = {(friction.kind, friction.step, friction.instead): friction for friction in reversed(found)}
+        return tuple(sorted(once.values(), key=lambda friction: friction.run_step))
+
     def call(self, run_step: int) -> RunCall:
         """The call of one step."""
         return next(call for call in self.calls if call.index == run_step)
@@ -388,17 +399,6 @@ _PATH = re.compile(r"(?:[\w.@+~{}-]*/)+[\w.@+{}-]+|[\w@+{}-][\w.@+{}-]*\.[A-Za-z
 _OUTPUT_MAX = 4000
 _REACH = 24
 """How many calls after a failed one are searched for its replacement."""
-
-
-def frictions_of(run: SkillRun) -> tuple[Friction, ...]:
-    """Return all friction of a run, in the run's order; none if it did not follow the skill at all."""
-    if not run.matched or not run.followed:
-        return ()
-    met = [*_failures(run), *_corrections(run)]
-    taken = {friction.instead for friction in met} | {friction.run_step for friction in met}
-    found = [*met, *_divergences(run, taken)]
-    once = {(friction.kind, friction.step, friction.instead): friction for friction in reversed(found)}
-    return tuple(sorted(once.values(), key=lambda friction: friction.run_step))
 
 
 def place_name(step: int, steps: int) -> str:

@@ -16,7 +16,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
-from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, SkillRun, frictions_of
+from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, SkillRun
 from tacit.learn.statements import objections_of
 from tacit.learn.wording import step_text
 from tacit.store import Store
@@ -38,7 +38,7 @@ def note_friction(store: Store, trajectory: Trajectory, shown: Mapping[str, int]
         except TacitError:  # purged meanwhile
             continue
         run = compare_run(trajectory, content, start=start)
-        met = frictions_of(run)[:MOST_MET] if run is not None else ()
+        met = run.frictions[:MOST_MET] if run is not None else ()
         if not met or trajectory.id in frictions_by_run(store, version_id):
             continue
         text = json.dumps([_to_record(each) for each in met], separators=(",", ":"), ensure_ascii=False)
@@ -80,7 +80,7 @@ def stays_within(trajectory: Trajectory, content: SkillContent, *, start: int = 
     run = compare_run(trajectory, content, start=start)
     if run is None or not run.followed:
         return False
-    in_place = {friction.instead for friction in frictions_of(run) if friction.resisted}
+    in_place = {friction.instead for friction in run.frictions if friction.resisted}
     changes = [call.index for call in run.calls if call.effect is Effect.WRITE and call.worked]
     return bool(changes) and all(index in run.at or index in in_place for index in changes)
 

@@ -26,13 +26,12 @@ from tacit.evidence.friction import (
     RunCall,
     SkillRun,
     fits,
-    frictions_of,
     label_of,
 )
 from tacit.evidence.reliability import reliability, votes
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.origin_limits import OriginLimiter
-from tacit.maintain.revision_proposals import Revision, RevisionContext, proposed_revision, same_revision_content
+from tacit.maintain.revision_proposals import Revision, proposed_revision, same_revision_content
 from tacit.maintain.status_changes import care_of
 from tacit.store import Store
 from tacit.store.queries import current
@@ -235,14 +234,12 @@ def _revision(
     if not any(run.proven for run in runs):
         return None
     rejected = [other.version.content for other in known if _refines(other, stored) and other.status in _REJECTED]
-    frictions = {run.trajectory.id: frictions_of(run) for run in runs}
 
     def used_elsewhere(call: RunCall) -> bool:
         others = (step for owner, step in library.get(call.label, ()) if owner != stored.skill.id)
         return any(fits(step, call.step) for step in others)
 
-    context = RevisionContext(used_elsewhere=used_elsewhere, frictions=frictions, rejected=rejected)
-    found = proposed_revision(stored.version, runs, context)
+    found = proposed_revision(stored.version, runs, used_elsewhere=used_elsewhere, rejected=rejected)
     if found is None or any(same_revision_content(found.content, other.version.content) for other in known):
         return None
     return found

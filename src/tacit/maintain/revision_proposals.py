@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tacit.domain.care import CareReason
 from tacit.domain.lifecycle import CodedReason, coded
@@ -64,22 +64,6 @@ class Edit:
     """Whether the new step comes after that step, rather than in its place."""
     pitfall: Pitfall | None = None
     """A warning that is added instead of changing the step."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevisionContext:
-    """What proposals need to know besides the runs."""
-
-    used_elsewhere: Callable[[RunCall], bool] = lambda call: False
-    """Whether another skill has this call as a step; then it is not specific to this skill."""
-    frictions: Mapping[str, tuple[Friction, ...]] = field(default_factory=dict)
-    """Trajectory → the friction in it."""
-    rejected: Sequence[SkillContent] = ()
-    """Revisions of the same version that a person rejected: none of their edits is made again."""
-
-    def met(self, run: SkillRun) -> tuple[Friction, ...]:
-        """Return the friction in a run."""
-        return self.frictions.get(run.trajectory.id, ())
 
 
 def same_revision_content(left: SkillContent, right: SkillContent) -> bool:
@@ -216,20 +200,31 @@ MOSTLY = 0.5
 _CODE_MAX = 160
 
 _FrictionInRun = tuple[SkillRun, Friction]
+UsedElsewhere = Callable[[RunCall], bool]
+"""Whether another skill has this call as a step; then it is not specific to this skill."""
 
 
-def proposed_revision(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
-    """Return the next version that the verified successes suggest; None where they suggest none."""
+def proposed_revision(
+    version: SkillVersion,
+    runs: Sequence[SkillRun],
+    *,
+    used_elsewhere: UsedElsewhere = lambda call: False,
+    rejected: Sequence[SkillContent] = (),
+) -> Revision | None:
+    """Return the next version that the verified successes suggest; None where they suggest none.
+
+    No edit is made again of `rejected` revisions of the same version.
+    """
     content = version.content
     following = [run for run in runs if run.proven and run.matched and run.followed]
     if not following or not content.steps:
         return None
-    replaced = list(_replacements(content, following, context))
+    replaced = list(_replacements(content, following))
     corrected = {edit.step for edit in replaced if edit.pitfall is None}
     mostly = [run for run in following if _share(run) >= MOSTLY]
     omitted = [edit for edit in _omissions(content, mostly) if edit.step not in corrected]
-    edits = [*replaced, *_exchanged(list(_additions(content, mostly, context)), omitted)]
-    edits = [edit for edit in edits if not any(_makes_edit(edit, content, other) for other in context.rejected)]
+    edits = [*replaced, *_exchanged(list(_additions(content, mostly, used_elsewhere)), omitted)]
+    edits = [edit for edit in edits if not any(_makes_edit(edit, content, other) for other in rejected)]
     made = _applied(version, edits, following) if edits else None
     return made if made and made.content != content else None
 
@@ -237,11 +232,11 @@ def proposed_revision(version: SkillVersion, runs: Sequence[SkillRun], context: 
 # --- a step that does not work ----------------------------------------------------------------------------------------
 
 
-def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: RevisionContext) -> Iterator[Edit]:
+def _replacements(content: SkillContent, runs: Sequence[SkillRun]) -> Iterator[Edit]:
     """Edits of steps that were refused or worked only in another way, the same one in several sessions."""
     groups: dict[tuple[int, str], list[_FrictionInRun]] = defaultdict(list)
     for run in runs:
-        for met in context.met(run):
+        for met in run.frictions:
             if met.resisted and met.at_fault:
                 other = run.call(met.instead) if met.instead is not None else None
                 key = other.key if other else ""
@@ -260,12 +255,10 @@ def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: Revi
         if enough and _session_count(seen) > _session_count(best.get(step, ())):
             best[step] = seen
     for step, seen in sorted(best.items()):
-        yield _replacement(content, step, seen, runs, context)
+        yield _replacement(content, step, seen, runs)
 
 
-def _replacement(
-    content: SkillContent, step: int, seen: Sequence[_FrictionInRun], runs: Sequence[SkillRun], context: RevisionContext
-) -> Edit:
+def _replacement(content: SkillContent, step: int, seen: Sequence[_FrictionInRun], runs: Sequence[SkillRun]) -> Edit:
     """The step as it worked; a pitfall where the old step works more often, or where nothing else worked."""
     run, first = seen[0]
     kinds = {met.kind for _, met in seen}
@@ -284,7 +277,7 @@ def _replacement(
     )
     as_written = [each for each in runs if step in each.matched]
     unhindered = {
-        each.session for each in as_written if not any(met.step == step and met.resisted for met in context.met(each))
+        each.session for each in as_written if not any(met.step == step and met.resisted for met in each.frictions)
     }
     unhindered -= {each.session for each, _ in seen}
     outvoted = len(unhindered) > _session_count(seen) and FrictionKind.CORRECTION not in kinds
@@ -314,13 +307,13 @@ def _spans(seen: Iterable[_FrictionInRun]) -> Iterator[Span]:
 # --- a step that is missing, or not needed ----------------------------------------------------------------------------
 
 
-def _additions(content: SkillContent, runs: Sequence[SkillRun], context: RevisionContext) -> Iterator[Edit]:
+def _additions(content: SkillContent, runs: Sequence[SkillRun], used_elsewhere: UsedElsewhere) -> Iterator[Edit]:
     """Edits for calls that every success made in the same place and the skill does not have."""
     sessions = len({run.session for run in runs})
     if sessions < SESSIONS:
         return
     own = {step_key(step) for step in content.steps}
-    extra = [_extras(run, context) for run in runs]
+    extra = [_extras(run, used_elsewhere) for run in runs]
     shared = [key for key in extra[0] if key[1] not in own and all(key in other for other in extra[1:])]
     for place, key in shared[:MOST_ADDED]:
         calls = [other[place, key] for other in extra]
@@ -341,13 +334,13 @@ def _share(run: SkillRun) -> float:
     return sum(run.did(number) for number in required) / len(required) if required else 0.0
 
 
-def _extras(run: SkillRun, context: RevisionContext) -> dict[tuple[int, str], RunCall]:
+def _extras(run: SkillRun, used_elsewhere: UsedElsewhere) -> dict[tuple[int, str], RunCall]:
     """The calls of a run that are no steps of the skill, by place and key, each once."""
-    repairs = {met.instead for met in context.met(run) if met.resisted}
+    repairs = {met.instead for met in run.frictions if met.resisted}
     found: dict[tuple[int, str], RunCall] = {}
     for call in run.calls:
         extra = call.worked and call.effect is not Effect.READ and call.index not in repairs and not run.is_placed(call)
-        if extra and not is_particular(run, call) and not context.used_elsewhere(call):
+        if extra and not is_particular(run, call) and not used_elsewhere(call):
             found.setdefault((run.gap(call), call.key), call)
     return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import StepResult
-from tacit.evidence.friction import DETAIL_MAX, Friction, FrictionKind, frictions_of, place_name
+from tacit.evidence.friction import DETAIL_MAX, Friction, FrictionKind, place_name
 from tests.unit.maintain.running import HANDBOOK, did, failed, ran, used, user_message
 
 COPY = "cp build/handbook.pdf out/2026.pdf"
@@ -21,7 +21,7 @@ def kinds(met: tuple[Friction, ...]) -> list[tuple[str, int]]:
 
 def test_a_run_that_goes_as_the_skill_says_meets_nothing() -> None:
     run = ran(did("make docs"), did(COPY), did("make test", effect="check"), matched={0: [0], 1: [1], 2: [2]})
-    assert frictions_of(run) == ()
+    assert run.frictions == ()
 
 
 def test_a_call_that_only_works_with_other_arguments_is_a_retry_at_its_step() -> None:
@@ -32,7 +32,7 @@ def test_a_call_that_only_works_with_other_arguments_is_a_retry_at_its_step() ->
         did("make test", effect="check"),
         matched={0: [0], 1: [2], 2: [3]},
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step, met.run_step, met.instead) == (FrictionKind.RETRY, 0, 0, 1)
     assert re.findall("`(.+?)`", met.detail) == ["make docs", "make docs FORMAT=pdf"]
 
@@ -44,7 +44,7 @@ def test_a_failing_attempt_that_was_not_aligned_is_traced_to_the_step_it_tried()
         did(COPY),
         matched={0: [0], 1: [2]},
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step, met.instead) == (FrictionKind.RETRY, 1, 2)
 
 
@@ -55,12 +55,12 @@ def test_the_same_call_again_after_the_world_changed_is_no_friction() -> None:
         did("make test", effect="check"),
         matched={2: [0, 2]},
     )
-    assert [met for met in frictions_of(run) if met.resisted] == []
+    assert [met for met in run.frictions if met.resisted] == []
 
 
 def test_work_that_answers_a_failing_check_is_no_fallback_of_it() -> None:
     run = ran(failed("make test", "1 failed", effect="check"), did("sed -i s/a/b/ src/a.py"), matched={2: [0]})
-    assert [met for met in frictions_of(run) if met.resisted] == []
+    assert [met for met in run.frictions if met.resisted] == []
 
 
 def test_another_tool_that_did_what_a_step_could_not_is_a_fallback() -> None:
@@ -71,7 +71,7 @@ def test_another_tool_that_did_what_a_step_could_not_is_a_fallback() -> None:
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [3]},
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step, met.instead) == (FrictionKind.FALLBACK, 1, 2)
 
 
@@ -87,7 +87,7 @@ def test_another_tool_that_did_what_a_step_could_not_is_a_fallback() -> None:
 )
 def test_a_refused_call_is_a_denial_at_its_step(seen: str, result: StepResult) -> None:
     run = ran(did("make docs"), did(COPY, seen=seen, result=result), matched={0: [0], 1: [1]})
-    assert kinds(frictions_of(run)) == [("denied", 1)]
+    assert kinds(run.frictions) == [("denied", 1)]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_refused_call_is_a_denial_at_its_step(seen: str, result: StepResult) -
 )
 def test_prose_that_speaks_of_refusals_is_none(seen: str) -> None:
     run = ran(did("make docs", seen=seen), did(COPY), matched={0: [0], 1: [1]})
-    assert frictions_of(run) == ()
+    assert run.frictions == ()
 
 
 def test_a_file_that_is_not_where_the_skill_says_is_reported_with_the_place_where_it_was() -> None:
@@ -112,7 +112,7 @@ def test_a_file_that_is_not_where_the_skill_says_is_reported_with_the_place_wher
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [4]},
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step, met.path, met.found) == (
         FrictionKind.MISSING_FILE,
         1,
@@ -128,7 +128,7 @@ def test_a_missing_file_that_the_skill_does_not_name_is_not_its_fault() -> None:
         did(COPY),
         matched={0: [0], 1: [2]},
     )
-    assert frictions_of(run) == ()
+    assert run.frictions == ()
 
 
 def test_an_objection_right_after_a_step_is_a_correction_of_that_step() -> None:
@@ -141,7 +141,7 @@ def test_an_objection_right_after_a_step_is_a_correction_of_that_step() -> None:
         matched={0: [0], 1: [1], 2: [4]},
         objections=[2],
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step, met.run_step, met.instead) == (FrictionKind.CORRECTION, 1, 2, 3)
     assert met.detail.startswith("No, use scripts/publish.sh")
 
@@ -156,7 +156,7 @@ def test_an_objection_after_the_tests_is_to_the_change_before_them() -> None:
         matched={0: [0], 1: [1], 2: [2]},
         objections=[3],
     )
-    assert kinds(frictions_of(run)) == [("correction", 1)]
+    assert kinds(run.frictions) == [("correction", 1)]
 
 
 def test_an_objection_to_what_the_skill_has_no_part_in_is_not_its_fault() -> None:
@@ -167,7 +167,7 @@ def test_an_objection_to_what_the_skill_has_no_part_in_is_not_its_fault() -> Non
         matched={0: [2]},
         objections=[1],
     )
-    assert [met for met in frictions_of(run) if met.resisted] == []
+    assert [met for met in run.frictions if met.resisted] == []
 
 
 def test_what_is_done_in_place_of_a_step_or_next_to_the_steps_is_a_divergence_and_no_resistance() -> None:
@@ -178,7 +178,7 @@ def test_what_is_done_in_place_of_a_step_or_next_to_the_steps_is_a_divergence_an
         did("make test", effect="check"),
         matched={0: [1], 2: [3]},
     )
-    met = frictions_of(run)
+    met = run.frictions
     assert kinds(met) == [("diverged", -1), ("diverged", 1)]
     assert not any(each.resisted for each in met)
     assert "step 2" in met[1].detail
@@ -186,13 +186,13 @@ def test_what_is_done_in_place_of_a_step_or_next_to_the_steps_is_a_divergence_an
 
 def test_reading_more_than_the_skill_says_is_no_divergence() -> None:
     run = ran(did("ls", effect="read"), did("make docs"), did("git status", effect="read"), matched={0: [1]})
-    assert frictions_of(run) == ()
+    assert run.frictions == ()
 
 
 def test_details_are_short_and_hold_nothing_that_acts() -> None:
     long = "make docs " + "x" * 500 + "\x1b[31m\u202e"
     run = ran(failed(long), did("make docs FORMAT=pdf"), matched={0: [0]})
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert len(met.detail) <= DETAIL_MAX
     assert "\x1b" not in met.detail
     assert "\u202e" not in met.detail
@@ -216,7 +216,7 @@ def test_plain_tool_calls_are_compared_by_what_they_were_given() -> None:
         matched={0: [0], 1: [1]},
         content=skill,
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.step) == (FrictionKind.RETRY, 1)
     assert run.call(2).arguments == {"id": "{order}", "reason": "no longer needed"}
 
@@ -228,21 +228,21 @@ def test_a_wrong_value_for_a_parameter_is_not_the_skills_fault() -> None:
         did("cp build/handbook.pdf out/2026.pdf"),
         matched={0: [0], 1: [1, 2]},
     )
-    [met] = frictions_of(run)
+    [met] = run.frictions
     assert (met.kind, met.at_fault) == (FrictionKind.RETRY, False)
 
 
 def test_a_slip_of_the_agent_that_the_skill_puts_right_is_not_its_fault() -> None:
     run = ran(failed("make doc", "make: no target"), did("make docs FORMAT=pdf"), matched={0: [0]})
-    assert [met.at_fault for met in frictions_of(run)] == [False]
+    assert [met.at_fault for met in run.frictions] == [False]
     run = ran(failed("make docs", "make: error"), did("make docs FORMAT=pdf"), matched={0: [0]})
-    assert [met.at_fault for met in frictions_of(run)] == [True]
+    assert [met.at_fault for met in run.frictions] == [True]
 
 
 def test_a_run_that_went_its_own_way_meets_nothing_of_the_skill() -> None:
     run = ran(did("make docs"), failed(COPY, "error"), did("./deploy"), matched={0: [0]})
-    assert frictions_of(run)
-    assert frictions_of(dataclasses.replace(run, followed=False)) == ()
+    assert run.frictions
+    assert dataclasses.replace(run, followed=False).frictions == ()
 
 
 def test_places_have_names() -> None:

@@ -17,8 +17,7 @@ from tacit.domain.skill import (
     filled_fields,
 )
 from tacit.domain.trajectory import Environment, Origin, Role, Span, Step, StepResult, Task, Trajectory
-from tacit.evidence.friction import SkillRun, frictions_of
-from tacit.maintain.revision_proposals import RevisionContext
+from tacit.evidence.friction import SkillRun
 from tests.unit.making import NOW, WORKSPACE
 
 TASK = "Publish the handbook"
@@ -99,16 +98,4 @@ def version_of(content: SkillContent = HANDBOOK, origin: Origin = Origin.AGENT) 
         origins=dict.fromkeys(filled_fields(content), origin),
         provenance=Provenance(trajectory_ids=("t_first",), grounding=grounding, made_by="tacit.synthesis/1"),
         created_at=NOW,
-    )
-
-
-def revision_context(
-    *runs: SkillRun, rejected: Sequence[SkillContent] = (), used_elsewhere: str = "nowhere"
-) -> RevisionContext:
-    """What was met in each run."""
-    met = {run.trajectory.id: frictions_of(run) for run in runs}
-    return RevisionContext(
-        used_elsewhere=lambda call: call.command.startswith(used_elsewhere),
-        frictions=met,
-        rejected=rejected,
     )

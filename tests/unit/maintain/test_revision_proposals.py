@@ -11,7 +11,7 @@ from tacit.domain.skill import Pitfall, SkillContent, SkillStep, fields_without_
 from tacit.domain.trajectory import Origin, StepResult
 from tacit.evidence.friction import SkillRun
 from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, Revision, proposed_revision, same_revision_content
-from tests.unit.maintain.running import HANDBOOK, did, failed, ran, revision_context, used, user_message, version_of
+from tests.unit.maintain.running import HANDBOOK, did, failed, ran, used, user_message, version_of
 
 
 def commands(content: SkillContent) -> list[str]:
@@ -19,14 +19,14 @@ def commands(content: SkillContent) -> list[str]:
 
 
 def revised(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
-    found = proposed_revision(version_of(content), runs, revision_context(*runs, rejected=rejected))
+    found = proposed_revision(version_of(content), runs, rejected=rejected)
     assert found is not None
     assert fields_without_origin(found.content, found.origins) == ()
     return found
 
 
 def nothing(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> bool:
-    return proposed_revision(version_of(content), runs, revision_context(*runs, rejected=rejected)) is None
+    return proposed_revision(version_of(content), runs, rejected=rejected) is None
 
 
 def plain(session: str, edition: str = "2026") -> SkillRun:
@@ -68,7 +68,7 @@ def test_a_path_that_two_sessions_found_elsewhere_is_corrected_with_parameters_i
 
 def test_what_stays_keeps_its_origin_and_gains_what_the_runs_did() -> None:
     runs = [moved("one"), moved("two")]
-    found = proposed_revision(version_of(origin=Origin.USER), runs, revision_context(*runs))
+    found = proposed_revision(version_of(origin=Origin.USER), runs)
     assert found is not None
     assert found.origins["steps.0"] is Origin.USER
     assert found.origins["steps.1"] is Origin.AGENT
@@ -131,7 +131,7 @@ def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_ses
         )
 
     assert nothing(run("one"))
-    assert proposed_revision(version_of(), [run("one"), run("two")], revision_context(run("one"), run("two")))
+    assert proposed_revision(version_of(), [run("one"), run("two")])
 
 
 def test_a_step_that_was_done_in_a_form_that_could_not_be_aligned_is_not_left_out() -> None:
@@ -220,8 +220,8 @@ def test_what_another_skill_says_is_not_added_to_this_one() -> None:
         )
         for session in ("one", "two")
     ]
-    assert proposed_revision(version_of(), runs, revision_context(*runs))
-    assert proposed_revision(version_of(), runs, revision_context(*runs, used_elsewhere="gzip")) is None
+    assert proposed_revision(version_of(), runs)
+    assert proposed_revision(version_of(), runs, used_elsewhere=lambda call: call.command.startswith("gzip")) is None
 
 
 def test_runs_that_did_less_than_half_of_a_skill_do_not_show_that_the_rest_is_not_needed() -> None:
@@ -236,7 +236,7 @@ def test_a_step_that_all_successes_did_without_becomes_optional_and_then_goes(se
         ran(did("make docs"), did("make test", effect="check"), matched={0: [0], 2: [1]}, session=f"s{number}")
         for number in range(sessions)
     ]
-    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    found = proposed_revision(version_of(), runs)
     assert found is not None
     if optional:
         assert [step.optional for step in found.content.steps] == [False, True, False]
@@ -264,7 +264,7 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for edition in ("2026", "2026b")
     ]
-    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    found = proposed_revision(version_of(), runs)
     assert found is not None
     assert commands(found.content) == commands(HANDBOOK)  # two deeds, so that nothing is known to take its place
     assert found.content.steps[1].optional
@@ -278,7 +278,7 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for s in ("one", "two")
     ]
-    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    found = proposed_revision(version_of(), runs)
     assert found is not None
     assert commands(found.content) == ["make docs", "./deploy --all", "make test"]
 
