@@ -267,9 +267,8 @@ class Tacit:
             person=person,
         )
         share = context.config.policy.hold_out if keep else 0.0
-        exported = share > 0 and control_runs.is_exported(context.place)
-        ranked = self.rank(query)
-        drawn = control_runs.draw_controls(context.store, ranked, hold_out=share, session=session, exported=exported)
+        ranked, place = self.rank(query), context.place
+        drawn = control_runs.draw_controls(context.store, ranked, hold_out=share, session=session, place=place)
         selection = retrieval.with_rendered_block(drawn.selection)
         if not keep:
             return selection

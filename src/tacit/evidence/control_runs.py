@@ -332,18 +332,13 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
 HELD_BACK = "held back at random as a control (policy.hold_out)"
 
 
-def is_exported(place: StoreLocation | None) -> bool:
-    """Whether procedures are also exported to a client's folder, where the agent sees them anyway."""
-    return place is not None and SKILL in channels(str(place.folder)).values()
-
-
 def draw_controls(
     store: Store,
     selection: Selection,
     *,
     hold_out: float,
     session: str = "",
-    exported: bool = False,
+    place: StoreLocation | None = None,
     random_number: Callable[[], float] = random.random,
 ) -> DrawnSelection:
     """Draw for each item that may be held out; those that are drawn leave the selection, with a reason code.
@@ -353,6 +348,8 @@ def draw_controls(
     """
     if hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
         return DrawnSelection(selection=selection)
+    # Procedures that are also exported to a client's folder are seen by the agent anyway.
+    exported = place is not None and SKILL in channels(str(place.folder)).values()
     shares: dict[str, float] = {}
     held_back: list[str] = []
     out, kept = set[str](), set[str]()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tacit.api import Tacit
+from tacit.config import channels
+from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Grade, Outcome
@@ -247,10 +250,12 @@ def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_sessi
         assert loop.context.store.use(selection.use_id).shares == ()
 
 
-def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
+def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit, tmp_path: Path) -> None:
+    channels.choose(str(tmp_path), "claude-code", channels.SKILL)
+    place = StoreLocation(database=str(tmp_path / "tacit.db"), project=tmp_path, chosen_by="test")
     query = Query(text=TASK, scope=loop.context.scope)
     ranked = loop.rank(query)
-    drawn = draw_controls(loop.context.store, ranked, hold_out=0.5, exported=True, random_number=lambda: 0.0)
+    drawn = draw_controls(loop.context.store, ranked, hold_out=0.5, place=place, random_number=lambda: 0.0)
     assert (drawn.held_back, drawn.shares) == ((), {})
 
 
