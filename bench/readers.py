@@ -27,8 +27,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from tacit.ingest import find_reader, read, redacted  # noqa: E402
 from tacit.ingest.log_files import Line, numbered_lines  # noqa: E402
+from tacit.ingest.sources import find_reader, read, redacted  # noqa: E402
 
 RECORDINGS = ROOT / "tests" / "e2e" / "recordings"
 SESSIONS = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
     from tacit.evidence.replay import Replay
     from tacit.evidence.verifiers.checks import Command
-    from tacit.ingest import read
+    from tacit.ingest.sources import read
 
 __version__ = "0.2.0"
 
@@ -55,7 +55,7 @@ _HOME = {
     "Task": "tacit.domain.trajectory",
     "Trajectory": "tacit.domain.trajectory",
     "open": "tacit.api",
-    "read": "tacit.ingest",
+    "read": "tacit.ingest.sources",
 }
 
 __all__ = [

@@ -15,7 +15,7 @@ import pytest
 import tacit
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Trajectory
-from tacit.ingest import read
+from tacit.ingest.sources import read
 
 SRC = Path(tacit.__file__).parents[1]
 MIB = 1024 * 1024
@@ -123,7 +123,7 @@ def test_half_pairs_of_surrogates_do_not_break_the_identity(tmp_path: Path) -> N
 READ_IN_PROCESS = """
 import resource, sys
 from pathlib import Path
-from tacit.ingest import read
+from tacit.ingest.sources import read
 problems = []
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 words = [step.text for t in read(Path(sys.argv[1]), on_problem=problems.append) for step in t.steps]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit import ingest as experience
 from tacit.api import Tacit
 from tacit.domain.scope import Level, Scope
 from tacit.domain.trajectory import Trajectory
+from tacit.ingest import sources
 from tacit.store import open_store
 
 KILLS = int(os.environ.get("TACIT_TEST_KILLS", "10"))
@@ -55,7 +55,7 @@ def killed_after(seconds: float, database: Path, trajectories: list[Trajectory])
 @pytest.fixture(scope="module")
 def trajectories() -> Iterator[list[Trajectory]]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-        yield list(experience.read(folder))
+        yield list(sources.read(folder))
 
 
 def snapshot(database: Path) -> tuple[list[str], list[tuple[str, str]]]:

@@ -15,8 +15,8 @@ from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
-from tacit.ingest import READERS, read, redacted
 from tacit.ingest.claude_code import ClaudeCodeReader
+from tacit.ingest.sources import READERS, read, redacted
 from tacit.text.redaction import redact, redact_value
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=12)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit import ingest as experience
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy, StoreSettings, Strictness
@@ -23,6 +22,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
+from tacit.ingest import sources
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import ONE_RUN
@@ -60,7 +60,7 @@ def make() -> Iterator[Callable[..., Tacit]]:
 @pytest.fixture(scope="module")
 def sessions() -> list[Trajectory]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-        return list(experience.read(folder))
+        return list(sources.read(folder))
 
 
 def approve_all(loop: Tacit) -> None:

@@ -12,10 +12,10 @@ from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tacit import ingest
 from tacit.domain.errors import GateRefusal
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
+from tacit.ingest import sources
 from tacit.ingest.sources import NewAttempts, OnProblem, bookmark_key, is_unchanged, transcript
 from tacit.store import Store
 from tacit.store.context import StoreContext
@@ -52,7 +52,7 @@ def capture(
         if any(fnmatch(trajectory.environment.workspace, pattern) for pattern in exclude):
             counts["excluded"] += 1
             continue
-        clean, found = ingest.redacted(trajectory)
+        clean, found = sources.redacted(trajectory)
         assessment = assess(clean, trust_claim=trust_outcomes)
         try:
             is_new = store.add_trajectory(clean, assessment, at=now())

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Claim, Role, StepResult, Trajectory, Usage
-from tacit.ingest import read
 from tacit.ingest.atif import AtifReader
+from tacit.ingest.sources import read
 from tests.raising import raises
 
 

@@ -13,9 +13,9 @@ import pytest
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Origin, Role, Step, StepResult, Trajectory, Usage
-from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.segmentation import ECHO
+from tacit.ingest.sources import read
 from tests.raising import raises
 
 SESSION = "11111111-2222-4333-8444-555555555555"

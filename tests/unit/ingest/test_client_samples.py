@@ -13,7 +13,7 @@ import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.ingest import read
+from tacit.ingest.sources import read
 
 OK, FAILED, DENIED = StepResult.OK, StepResult.FAILED, StepResult.DENIED
 STOPPED, NO_MATCH, UNKNOWN = StepResult.INTERRUPTED, StepResult.NO_MATCH, StepResult.UNKNOWN

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Origin, Role, Step, StepResult, Trajectory, Usage
-from tacit.ingest import read
 from tacit.ingest.codex import CodexReader
 from tacit.ingest.log_files import Parts
-from tacit.ingest.sources import find_reader
+from tacit.ingest.sources import find_reader, read
 
 THREAD = "01a00000-0000-7000-8000-000000000000"
 TURN = "01a00000-0001-7000-8000-00000000000{}"

@@ -12,8 +12,8 @@ import pytest
 import tacit
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Role, StepResult, Trajectory
-from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader
+from tacit.ingest.sources import read
 
 DEMO = Path(tacit.__file__).parent / "demo" / "transcripts"
 WAYS = Path(__file__).parents[2] / "e2e" / "recordings" / "transcripts"

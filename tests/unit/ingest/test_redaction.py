@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit.domain.trajectory import Claim, Environment, Role, Step, Task, Trajectory
-from tacit.ingest import read, redacted
+from tacit.ingest.sources import read, redacted
 
 # Put together here, so that no scanner takes this file for a leak.
 TOKEN = "ghp_" + "a1B2" * 9

@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from tacit.domain.errors import InvalidTrajectory, NotFound
-from tacit.ingest import READERS, find_reader, passed_over, read
+from tacit.ingest.sources import READERS, find_reader, passed_over, read
 from tests.raising import raises
 
 SRC = Path(tacit.__file__).parents[1]
@@ -195,26 +195,26 @@ class TestOtherPackages:
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     def test_a_reader_of_another_package_reads_what_no_built_in_one_knows(self, tmp_path: Path) -> None:
-        code = "from tacit.ingest import read; print(next(read('log')).task.text)"
+        code = "from tacit.ingest.sources import read; print(next(read('log')).task.text)"
         assert self.run(tmp_path, code, entry="foreign:Reader").stdout == "from a foreign reader\n"
 
     def test_a_known_file_is_read_without_looking_for_other_packages(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from tacit.ingest import read, sources;"
+            "import sys; from tacit.ingest import sources; from tacit.ingest.sources import read;"
             "next(read('known')); print(sources._from_other_packages.cache_info().misses, 'foreign' in sys.modules)"
         )
         assert self.run(tmp_path, code, entry="foreign:Reader").stdout == "0 False\n"
 
     def test_a_reader_that_does_not_load_is_named(self, tmp_path: Path) -> None:
         code = (
-            "from tacit.ingest import read; from tacit.domain.errors import ConfigError\n"
+            "from tacit.ingest.sources import read; from tacit.domain.errors import ConfigError\n"
             "try: list(read('log'))\nexcept ConfigError as error: print(error.code)"
         )
         assert self.run(tmp_path, code, entry="foreign:Missing").stdout == "reader_not_loadable\n"
 
     def test_a_problem_ends_the_file_of_a_reader_that_cannot_go_on_and_no_other(self, tmp_path: Path) -> None:
         code = (
-            "from tacit.ingest import read; problems = []\n"
+            "from tacit.ingest.sources import read; problems = []\n"
             "print([t.task.text for t in read('logs', on_problem=problems.append)], len(problems))"
         )
         put(tmp_path / "logs" / "a.log", "FOREIGN\nfrom a foreign reader\n")
@@ -225,7 +225,7 @@ class TestOtherPackages:
         put(tmp_path / "logs" / "main.log", "FOREIGN\none\n")
         put(tmp_path / "logs" / "part-1.log", "FOREIGN\nread with main\n")
         code = (
-            "from pathlib import Path; from tacit.ingest import read\n"
+            "from pathlib import Path; from tacit.ingest.sources import read\n"
             "from tacit.ingest.sources import NewAttempts, transcript\n"
             "print([t.task.text for t in read('logs', on_problem=lambda problem: None)])\n"
             "path = Path('logs/main.log')\n"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit import ingest as experience
 from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
@@ -19,6 +18,7 @@ from tacit.config.settings import Strictness
 from tacit.domain.errors import StoreOutage
 from tacit.evidence import journal_uses
 from tacit.evidence.journal_uses import SessionTexts, fold_journals, remove_old_journals, uses_of
+from tacit.ingest import sources
 from tacit.ingest.journal import digest
 from tacit.store import open_store
 from tacit.surfaces.hook import learner, learner_requests, log
@@ -108,7 +108,7 @@ def test_a_journal_that_grew_adds_only_what_is_new(project, sessions):
 
 def test_the_words_and_the_model_come_from_the_transcript_where_it_has_them():
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-        trajectory = next(iter(experience.read(folder)))
+        trajectory = next(iter(sources.read(folder)))
     texts = SessionTexts()
     texts.add(trajectory)
     line = {

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from tacit import ingest, render
+from tacit import render
 from tacit.api import Tacit
 from tacit.config.settings import Config
 from tacit.domain.evidence import Reliability
@@ -31,6 +31,7 @@ from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers.checks import Command
+from tacit.ingest.sources import read
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.learn import learned_parts
@@ -80,7 +81,7 @@ def _chapter(console: Console, number: int) -> None:
 def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
     _chapter(console, 1)
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as transcripts:
-        captured = memory.capture(ingest.read(transcripts))
+        captured = memory.capture(read(transcripts))
     learned = memory.learn()
     print_parts(console, learned_parts(captured, learned, width=console.width))
 

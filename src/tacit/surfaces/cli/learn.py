@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from tacit import ingest
 from tacit.api import Tacit, open_at
 from tacit.config.location import find_location
 from tacit.config.settings import Config, load_config
@@ -23,7 +22,7 @@ from tacit.domain.candidate import Relation, Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured, capture_transcript, combined
-from tacit.ingest.sources import PLACES, Transcript, client_homes, project_of, transcripts
+from tacit.ingest.sources import PLACES, Transcript, client_homes, passed_over, project_of, read, transcripts
 from tacit.learn.learning_report import LearningReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
@@ -125,9 +124,9 @@ def _learn_procedure(
     ids: dict[str, None] = {}
     for each in sessions:
         if each.exists():
-            read = list(ingest.read(each))
-            memory.capture(read)
-            ids.update(dict.fromkeys(trajectory.session_id for trajectory in read))
+            found = list(read(each))
+            memory.capture(found)
+            ids.update(dict.fromkeys(trajectory.session_id for trajectory in found))
         else:
             ids[str(each)] = None
     learned = memory.learn_procedure(title.strip(), list(ids), model=model)
@@ -174,12 +173,12 @@ def _learn_paths(
     memory = ctx.memory
     with progress_bar(ctx, "reading") as advance:
         for path in paths:
-            for trajectory in ingest.read(path, on_problem=problems.append):
+            for trajectory in read(path, on_problem=problems.append):
                 parts.append(memory.capture(trajectory, trust_outcomes=trust_outcomes))
                 advance(len(parts), 0)
     captured = combined(parts)
     if not problems and captured == Captured():
-        problems += [problem for path in paths if (problem := ingest.passed_over(path))][:1]
+        problems += [problem for path in paths if (problem := passed_over(path))][:1]
     _learn_and_report(ctx, captured, problems, model)
     if problems and captured == Captured():  # what was wrong with each file has been printed
         hint = "fix or convert the files listed above, or name others"

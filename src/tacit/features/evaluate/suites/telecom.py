@@ -22,7 +22,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import AttemptScore, Exercise
 from tacit.features.evaluate.tool import Call, Tool, Turn
-from tacit.ingest import read
+from tacit.ingest.sources import read
 
 _MODULE = "tacit_telecom_driver"
 
