@@ -8,7 +8,7 @@ raises `NotFound`, a damaged row `StoreOutage` naming it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,7 +133,12 @@ class Store:
     @reads
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """Links of the audit chain, oldest first; of one subject if given."""
-        return self._tables.audit.entries(self._with_versions(subject) if subject else None, limit=limit)
+        if not subject:
+            return self._tables.audit.entries(None, limit=limit)
+        subjects = {subject}
+        with suppress(NotFound):  # not a skill
+            subjects |= {stored.version.id for stored in self._tables.skills.of_skill(subject)}
+        return self._tables.audit.entries(frozenset(subjects), limit=limit)
 
     @reads
     def counts(self) -> Counts:
@@ -167,7 +172,12 @@ class Store:
         target, made = Path(path), list[Manifest]()
 
         def check(copy: Path) -> None:
-            made.append(replace(self._verified_manifest(copy), path=str(target.resolve())))
+            with closing(Connection(copy)) as connection:
+                for damage in Integrity(Tables(connection), self._migrations).damages():
+                    raise StoreDamaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
+                with connection.reading():
+                    manifest = describe_copy(connection, copy, at=datetime.now(UTC))
+            made.append(replace(manifest, path=str(target.resolve())))
             if not self._connection.read_only:
                 self.add(made[0])  # before the copy appears: a purge must know every copy
 
@@ -202,36 +212,20 @@ class Store:
         note = AuditNote(action="restore", subject=identity, actor=by, at=at)
         self._tables.audit.append(note, record=record_path("restored", identity), digest="")
 
-    def _with_versions(self, subject: str) -> frozenset[str]:
-        try:
-            versions = self._tables.skills.of_skill(subject)
-        except NotFound:
-            return frozenset({subject})
-        return frozenset({subject, *(stored.version.id for stored in versions)})
-
-    def _verified_manifest(self, copy: Path) -> Manifest:
-        connection = Connection(copy)
-        try:
-            for damage in Integrity(Tables(connection), self._migrations).damages():
-                raise StoreDamaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
-            with connection.reading():
-                return describe_copy(connection, copy, at=datetime.now(UTC))
-        finally:
-            connection.close()
-
     # --- the anchor of the audit chain --------------------------------------------------------------------------
 
     def _check_anchor(self) -> list[Damage]:
         """Whether the chain holds the link that was noted outside."""
         try:
             known = self._known_anchors()
-            with self._connection.reading():
-                fits = not known or any(holds_anchor(self._connection, anchor) for anchor in known)
+            fits = self._holds_any(known)
         except StoreOutage as error:
             return [damage_of(ANCHORED, "anchor_unreadable", detail=error.message)]
-        if fits:
-            return []
-        return [damage_of(ANCHORED, "chain_rewritten", detail=f"link {known[0].sequence}")]
+        return [] if fits else [damage_of(ANCHORED, "chain_rewritten", detail=f"link {known[0].sequence}")]
+
+    @reads
+    def _holds_any(self, anchors: Sequence[Anchor]) -> bool:
+        return not anchors or any(holds_anchor(self._connection, anchor) for anchor in anchors)
 
     def _known_anchors(self) -> tuple[Anchor, ...]:
         if self._anchors is None or self._connection.path == MEMORY:
@@ -245,8 +239,6 @@ class Store:
         """Note the newest link outside, unless that would hide that the chain was cut or rewritten."""
         if self._anchors is None or self._connection.path == MEMORY:
             return
-        with suppress(StoreOutage):  # `verify` reports it
-            known = () if first else self._known_anchors()
-            with self._connection.reading():
-                if not known or any(holds_anchor(self._connection, anchor) for anchor in known):
-                    self._anchors.write(self._connection.path, anchor_of(self._connection, at=datetime.now(UTC)))
+        with suppress(StoreOutage), self._connection.reading():  # `verify` reports what is wrong
+            if self._holds_any(() if first else self._known_anchors()):
+                self._anchors.write(self._connection.path, anchor_of(self._connection, at=datetime.now(UTC)))
