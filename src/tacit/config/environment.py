@@ -17,6 +17,7 @@ from tacit.config.location import (
     MODEL_CALL,
     HookEnvironment,
     account_home,
+    is_within,
     project_root,
     without_repository_settings,
     working_folder,
@@ -106,7 +107,8 @@ _ACCOUNT_TOOLS = re.compile(r"(?:\.[\w.-]+|bin|go|[\w.-]*(?:conda|mamba|forge)[\
 
 def is_usual_place(folder: Path) -> bool:
     """Whether a folder usually has programs: of the system, of an environment, or of the account's own tools."""
-    inside = _inside_home(folder)
+    home = account_home()  # whatever HOME is
+    inside = str(folder.relative_to(home)) if home and folder.is_relative_to(home) else ""
     return (
         bool(_SYSTEM.fullmatch(str(folder)))
         or (folder.parent / "pyvenv.cfg").is_file()
@@ -114,12 +116,6 @@ def is_usual_place(folder: Path) -> bool:
         or folder.parts[-2:] == ("node_modules", ".bin")
         or bool(inside and _ACCOUNT_TOOLS.fullmatch(inside))
     )
-
-
-def _inside_home(folder: Path) -> str:
-    """Return the path relative to the account's own home, whatever HOME is; empty outside of it."""
-    home = account_home()
-    return str(folder.relative_to(home)) if home and folder.is_relative_to(home) else ""
 
 
 def check_environment(
@@ -186,11 +182,6 @@ def _outside(path: str, workspace: Path) -> str:
     kept = [
         folder
         for folder in path.split(os.pathsep)
-        if folder.startswith("/") and (not _is_within(folder, root) or _USUAL.fullmatch(folder))
+        if folder.startswith("/") and (not is_within(os.path.realpath(folder), root) or _USUAL.fullmatch(folder))
     ]
     return os.pathsep.join(kept) or os.defpath
-
-
-def _is_within(folder: str, root: str) -> bool:
-    real = os.path.realpath(folder)
-    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)

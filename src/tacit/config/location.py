@@ -321,11 +321,11 @@ def locate(
     for address, chosen_by in zip((store, variable), CHOSEN, strict=True):
         if address:
             database = database_path(address, chosen_by)
-            if chosen_by == CHOSEN[1] and _is_within(os.path.realpath(database), project):
+            if chosen_by == CHOSEN[1] and is_within(os.path.realpath(database), project):
                 _check_owner(database, project, owners)  # only --store uses a store that came with the checkout
             return StoreLocation(database=database, project=project, chosen_by=chosen_by)
     home = os.path.realpath(home)
-    inside = here if _is_within(here, project) else project  # a worktree looks where its main checkout is
+    inside = here if is_within(here, project) else project  # a worktree looks where its main checkout is
     for folder in _upwards(inside):
         candidate = os.path.join(folder, FOLDER)
         if os.path.isdir(candidate) and os.path.realpath(candidate) != home:
@@ -500,5 +500,6 @@ def _upwards(folder: str) -> list[str]:
     return found
 
 
-def _is_within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
+    """Whether a path is a folder itself or below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

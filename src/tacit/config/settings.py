@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -227,28 +228,26 @@ def with_settings(text: str, values: Mapping[str, Any]) -> str:
 
 _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
-    "policy.independent_successes": lambda new, old: new >= old,
-    "policy.min_steps": lambda new, old: new >= old,
-    "learn.procedure_runs": lambda new, old: new >= old,
-    "learn.read_in_background": lambda new, old: new <= old,  # only the person spends
-    "policy.hold_out": lambda new, old: new <= old,  # only the person may turn control runs on
-    "store.keep_days": lambda new, old: new >= old,  # dropped data cannot be restored
-    "store.cap_mb": lambda new, old: new >= old,
     "recall.embedder": lambda new, old: new == "none",  # a stranger's weights are not loaded
     "model.name": lambda new, old: not new,  # data is sent only to a model that the person chose
-    "model.base_url": lambda new, old: new == old,
-    "model.max_calls": lambda new, old: new <= old,
-    "model.max_tokens": lambda new, old: new <= old,
-    "model.max_usd": lambda new, old: new <= old,
-    "model.max_tokens_per_day": lambda new, old: new <= old,
-    "model.other_vendors": lambda new, old: new <= old,
-    "model.price_in": lambda new, old: new == old,
-    "model.price_out": lambda new, old: new == old,
-    "research.arxiv_url": lambda new, old: new == old,  # only the person chooses the services
-    "research.scholar_url": lambda new, old: new == old,
-    "consolidation.base": lambda new, old: new == old,  # a stranger's weights are not loaded
     "consolidation.size": lambda new, old: list(Size).index(new) <= list(Size).index(old),
-}
+    **dict.fromkeys(("policy.independent_successes", "policy.min_steps", "learn.procedure_runs"), operator.ge),
+    **dict.fromkeys(("store.keep_days", "store.cap_mb"), operator.ge),  # dropped data cannot be restored
+    **dict.fromkeys(
+        (
+            "learn.read_in_background", "policy.hold_out", "model.max_calls", "model.max_tokens", "model.max_usd",
+            "model.max_tokens_per_day", "model.other_vendors",
+        ),
+        operator.le,  # only the person spends, and turns control runs on
+    ),
+    **dict.fromkeys(
+        (
+            "model.base_url", "model.price_in", "model.price_out", "research.arxiv_url", "research.scholar_url",
+            "consolidation.base",
+        ),
+        operator.eq,  # only the person chooses services, and weights to load
+    ),
+}  # fmt: skip
 """Settings that a project's file may only change in one direction, with the test for it."""
 _MOST = {"policy.hold_out": CHANCE_MOST}
 """Shares that may not be larger than this; all others may be 1."""
