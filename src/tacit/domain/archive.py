@@ -106,16 +106,8 @@ class Descent:
     def counts(self) -> dict[str, int]:
         """How many records of each kind would be removed."""
         kinds = (
-            "trajectories",
-            "skills",
-            "versions",
-            "approvals",
-            "verdicts",
-            "uses",
-            "evidence",
-            "remarks",
-            "entries",
-        )
+            "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "entries",
+        )  # fmt: skip
         return {**{kind: len(getattr(self, kind)) for kind in kinds}, "jottings": len(self.notes)}
 
 

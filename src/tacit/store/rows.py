@@ -20,8 +20,10 @@ Values = dict[str, Any]
 class Rows:
     """The sealed rows of one table. `columns` leaves out `seq` and `seal`, which every table has."""
 
-    def __init__(self, connection: Connection, table: str, columns: Sequence[str]) -> None:
+    def __init__(self, connection: Connection, table: str, columns: Sequence[str], *, hint: str = "") -> None:
+        """`hint` says what to do about a damaged row, if not to restore a backup."""
         self.table = table
+        self._hint = hint
         self._connection = connection
         self._columns = ("seq", *columns)
         self._all_columns = (*self._columns, "seal")
@@ -116,7 +118,9 @@ class Rows:
 
     def damage(self, label: object, code: str, *, detail: str = "") -> StoreDamaged:
         """The error for one of this table's rows."""
-        return StoreDamaged(self._connection.path, f"{self.table} {label}", code, detail)
+        error = StoreDamaged(self._connection.path, f"{self.table} {label}", code, detail)
+        error.hint = self._hint or error.hint
+        return error
 
     def checked(self, values: Row) -> Values:
         """A row that was just read, as a dictionary; raises unless its seal fits."""

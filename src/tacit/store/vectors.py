@@ -32,16 +32,6 @@ _COVERED = ("space", "first", "last", "versions")
 _REBUILD_HINT = "run `tacit store verify` to see what is damaged; `tacit store index --rebuild` rebuilds it"
 
 
-class DerivedRows(Rows):
-    """Sealed rows that can be made again."""
-
-    def damage(self, label: object, code: str, *, detail: str = "") -> StoreDamaged:
-        """The error for one of this table's rows."""
-        error = super().damage(label, code, detail=detail)
-        error.hint = _REBUILD_HINT
-        return error
-
-
 class Blocks:
     """The tables `vector_blocks`, made from `vectors`, and `vector_sketches`, with a sketch of each block under its number."""
 
@@ -50,8 +40,8 @@ class Blocks:
         self._spaces = spaces
         self._vectors = vectors
         self._block_rows = block_rows
-        self.rows = DerivedRows(connection, "vector_blocks", (*_COVERED, "codes"))
-        self.sketches = DerivedRows(connection, "vector_sketches", (*_COVERED, "planes"))
+        self.rows = Rows(connection, "vector_blocks", (*_COVERED, "codes"), hint=_REBUILD_HINT)
+        self.sketches = Rows(connection, "vector_sketches", (*_COVERED, "planes"), hint=_REBUILD_HINT)
 
     def ranges(self, space: int) -> list[tuple[int, int, int, str]]:
         """Blocks of a space in order: number, first and last row that it covers, seal."""
@@ -138,8 +128,8 @@ class Vectors:
         self._search: VectorSearch | None = None
         self.changes = 0
         """How often this object may have changed the stored vectors."""
-        self.space_rows = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
-        self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
+        self.space_rows = Rows(connection, "vector_spaces", ("id", "dimensions"), hint=_REBUILD_HINT)
+        self.rows = Rows(connection, "vectors", ("space", "version", "codes"), hint=_REBUILD_HINT)
         self.blocks = Blocks(connection, self.space_rows, self.rows, block_rows=block_rows)
 
     @writes
