@@ -77,17 +77,6 @@ class PromotionReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    """A judge's answer: whether a content makes sense in any project, and why."""
-
-    agnostic: bool
-    reason: str
-    """The judge's own words, or a tie to one project that was found."""
-    judge: str
-    """Name of the judge; empty where none answered, and then `reason` is a code."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Nominee:
     """What is known of a skill that could move to a broader scope."""
 
@@ -100,7 +89,8 @@ class Nominee:
     """By what; empty where nothing contradicts it."""
     local: Sequence[str] = ()
     """What ties it to its project, one message each."""
-    ruling: Ruling | None = None
+    ruling: CodedReason | None = None
+    """What judges found: whether it makes sense in any project; None where none has looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +139,8 @@ def _gate(nominee: Nominee, to: Level, *, person: str) -> ScopeGate:
             missing += [coded(PromotionReason.PROJECTS_MISSING, count=PROJECTS - seen)] if seen < PROJECTS else []
             missing += [coded(PromotionReason.NOT_PORTABLE, detail=message) for message in nominee.local]
     else:
-        ruling = nominee.ruling or Ruling(agnostic=False, reason=PromotionReason.NO_JUDGE, judge="")
-        if ruling.judge:
-            code = PromotionReason.JUDGED_AGNOSTIC if ruling.agnostic else PromotionReason.JUDGED_LOCAL
-            (fulfilled if ruling.agnostic else missing).append(coded(code, judge=ruling.judge, why=ruling.reason))
-        else:
-            problem, _, detail = ruling.reason.partition(": ")
-            missing.append(coded(problem, detail=detail) if detail else coded(problem))
+        ruling = nominee.ruling or coded(PromotionReason.NO_JUDGE)
+        (fulfilled if ruling.code == PromotionReason.JUDGED_AGNOSTIC else missing).append(ruling)
     return ScopeGate(to=to, fulfilled=tuple(fulfilled), missing=tuple(missing))
 
 
@@ -187,7 +172,7 @@ def is_trivial(content: SkillContent) -> bool:
 # --- does a content make sense in any project? ------------------------------------------------------------------------
 
 
-def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageModel | None = None) -> Ruling:
+def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageModel | None = None) -> CodedReason:
     """Judge by rules, which look for ties to one project, and by a language model if there is one: both must agree.
 
     A model that does not answer, or not clearly, means no.
@@ -200,22 +185,21 @@ def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageMode
     ties += [f"it names `{file}`, a file of one project" for file in files]
     ties += [f'it refers to "{words}"' for words in _THIS_PROJECT.findall(text)]
     if ties:
-        return Ruling(agnostic=False, reason=ties[0], judge="rules")
+        return coded(PromotionReason.JUDGED_LOCAL, judge="rules", why=ties[0])
     by_rules = "nothing in it belongs to one project"
     if model is None:
-        return Ruling(agnostic=True, reason=by_rules, judge="rules")
+        return coded(PromotionReason.JUDGED_AGNOSTIC, judge="rules", why=by_rules)
     try:
         answer = model.ask(prompt_file(AGNOSTIC_PROMPT).request("\n".join([content.name, comparable_text(content)])))
     except TacitError as error:
-        return Ruling(agnostic=False, reason=f"{PromotionReason.JUDGE_FAILED}: {error.message}", judge="")
+        return coded(PromotionReason.JUDGE_FAILED, detail=error.message)
     agnostic, reason = answer.get("agnostic"), answer.get("reason")
     if not isinstance(agnostic, bool) or not isinstance(reason, str):
-        unclear = f"{PromotionReason.JUDGE_FAILED}: the model gave no clear answer"
-        return Ruling(agnostic=False, reason=unclear, judge="")
+        return coded(PromotionReason.JUDGE_FAILED, detail="the model gave no clear answer")
     why = " ".join(reason.split())[:300]
     if not agnostic:
-        return Ruling(agnostic=False, reason=why, judge=model.name)
-    return Ruling(agnostic=True, reason=f"{by_rules}; {why}", judge=f"rules and {model.name}")
+        return coded(PromotionReason.JUDGED_LOCAL, judge=model.name, why=why)
+    return coded(PromotionReason.JUDGED_AGNOSTIC, judge=f"rules and {model.name}", why=f"{by_rules}; {why}")
 
 
 # --- sameness ---------------------------------------------------------------------------------------------------------

@@ -10,14 +10,13 @@ import pytest
 
 from tacit.domain.errors import ModelOutage
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import Status, Transition, coded
+from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.portability import NO_PROJECT_FACTS
 from tacit.maintain.promotion_rules import (
     SAME_WORDS,
     Nominee,
-    Ruling,
     SameMeaning,
     SessionLearning,
     doubts,
@@ -34,7 +33,7 @@ from tests.scripted_model import ScriptedModel
 from tests.unit.making import NOW, content
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "learnings.jsonl").read_text().splitlines()]
-YES = Ruling(agnostic=True, reason="nothing of its own", judge="rules")
+YES = coded("judged_agnostic", judge="rules", why="nothing of its own")
 
 
 def lesson(text: str, **fields: Any) -> SkillContent:
@@ -141,23 +140,23 @@ def test_nothing_becomes_global_without_a_judge_not_even_by_a_person() -> None:
     assert missing(nominee(Level.ORGANISATION, ruling=YES), Level.GLOBAL) == ()
 
 
-def ruled(made: SkillContent, *answers: dict[str, Any] | ModelOutage) -> Ruling:
+def ruled(made: SkillContent, *answers: dict[str, Any] | ModelOutage) -> CodedReason:
     return ruling_of(made, NO_PROJECT_FACTS, model=ScriptedModel(answers) if answers else None)
 
 
 def test_rules_and_model_must_both_say_yes() -> None:
     yes, no = {"agnostic": True, "reason": "plain"}, {"agnostic": False, "reason": "it names  a product"}
-    assert ruled(content()).agnostic
-    assert (ruled(content(), yes).agnostic, ruled(content(), yes).judge) == (True, "rules and scripted")
-    assert ruled(content(), no) == Ruling(agnostic=False, reason="it names a product", judge="scripted")
+    assert ruled(content()).code == "judged_agnostic"
+    both = ruled(content(), yes)
+    assert (both.code, both.values["judge"]) == ("judged_agnostic", "rules and scripted")
+    assert ruled(content(), no) == coded("judged_local", judge="scripted", why="it names a product")
     tied = ruled(content(body="Only this project needs it."), yes)
-    assert (tied.agnostic, tied.judge) == (False, "rules")
+    assert (tied.code, tied.values["judge"]) == ("judged_local", "rules")
 
 
 @pytest.mark.parametrize("answer", [ModelOutage("no answer"), {}, {"agnostic": "yes", "reason": "?"}])
 def test_a_model_that_fails_or_is_unclear_means_no(answer: dict[str, Any] | ModelOutage) -> None:
-    ruling = ruled(content(), answer)
-    assert (ruling.agnostic, ruling.judge, ruling.reason.partition(":")[0]) == (False, "", "judge_failed")
+    assert ruled(content(), answer).code == "judge_failed"
 
 
 # --- preference ----------------------------------------------------------------------------------------------------
