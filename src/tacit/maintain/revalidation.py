@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
@@ -48,21 +47,14 @@ _IS_PATH = re.compile(
 _NOT_LITERAL = re.compile(r"[{}$*?<>|~]|\.\./|^/|^\w+:")
 _MAKES = frozenset({"make", "gmake", "just", "task"})
 _SCRIPT_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_BREAKING = frozenset({CareReason.FILE_MISSING, CareReason.TARGET_MISSING})
+"""Without these the skill cannot be followed any more; a missing program may be missing on this machine only."""
 _TARGET = re.compile(r"[\w][\w.:/-]*")
 
 Look = Callable[[Requirements, Path], FoundRequirements]
 Attempt = Callable[[SkillContent, Path], Check]
 Tried = tuple[int, int, Care, Evidence | None]
 """How many are done, of how many, and the result of this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """One requirement that is no longer as it was."""
-
-    reason: CodedReason
-    breaking: bool
-    """Whether the skill cannot be followed any more; a missing program may be missing on this machine only."""
 
 
 # --- contracts --------------------------------------------------------------------------------------------------------
@@ -92,9 +84,8 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
         if needs.is_empty or text is None:
             continue
         before, now = unpack(text.encode("utf-8"), FoundRequirements), look(needs, project)
-        if changes := drift(needs, before, now):
-            reasons = [each.reason for each in changes]
-            breaks = any(each.breaking for each in changes)
+        if reasons := drift(needs, before, now):
+            breaks = any(each.code in _BREAKING for each in reasons)
             move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaks else None
             # Lost files stay part of the contract; a changed program becomes the one to compare with.
             remark = _contract_remark(version.id, dataclasses.replace(before, programs=now.programs), at)
@@ -200,19 +191,18 @@ def requirements_of(content: SkillContent) -> Requirements:
     )
 
 
-def drift(needs: Requirements, before: FoundRequirements, now: FoundRequirements) -> list[Drift]:
+def drift(needs: Requirements, before: FoundRequirements, now: FoundRequirements) -> list[CodedReason]:
     """Return what was there when it was recorded, and is missing or different now."""
     gone = [path for path in needs.files if path in before.files and path not in now.files]
     lost = [target for target in needs.targets if target in before.targets and target not in now.targets]
-    found = [Drift(coded(CareReason.FILE_MISSING, path=path), breaking=True) for path in gone]
-    found += [Drift(coded(CareReason.TARGET_MISSING, target=target), breaking=True) for target in lost]
+    found = [coded(CareReason.FILE_MISSING, path=path) for path in gone]
+    found += [coded(CareReason.TARGET_MISSING, target=target) for target in lost]
     for name in needs.programs:
         was, version = before.programs.get(name), now.programs.get(name)
         if was is not None and version is None:
-            found.append(Drift(coded(CareReason.PROGRAM_MISSING, program=name), breaking=False))
+            found.append(coded(CareReason.PROGRAM_MISSING, program=name))
         elif was and version and was.partition(".")[0] != version.partition(".")[0]:
-            changed = coded(CareReason.PROGRAM_CHANGED, program=name, before=was, now=version)
-            found.append(Drift(changed, breaking=False))
+            found.append(coded(CareReason.PROGRAM_CHANGED, program=name, before=was, now=version))
     return found
 
 

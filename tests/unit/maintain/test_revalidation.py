@@ -17,7 +17,7 @@ from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillSt
 from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
 from tacit.maintain import revalidation
-from tacit.maintain.revalidation import Drift, drift, requirements_of
+from tacit.maintain.revalidation import drift, requirements_of
 from tacit.providers.ground import FoundRequirements, Requirements
 from tacit.store import open_store
 from tests.raising import raises
@@ -207,10 +207,10 @@ def test_nothing_has_changed_where_all_is_as_it_was() -> None:
 
 def test_what_is_gone_from_the_project_is_grave_and_what_is_missing_on_a_machine_is_not() -> None:
     assert drift(RELIED, BEFORE, FoundRequirements(programs={"node": "22.0.0"})) == [
-        Drift(coded("file_missing", path="tools/tag.py"), breaking=True),
-        Drift(coded("target_missing", target="make release"), breaking=True),
-        Drift(coded("program_changed", program="node", before="20.1.0", now="22.0.0"), breaking=False),
-        Drift(coded("program_missing", program="make"), breaking=False),
+        coded("file_missing", path="tools/tag.py"),
+        coded("target_missing", target="make release"),
+        coded("program_changed", program="node", before="20.1.0", now="22.0.0"),
+        coded("program_missing", program="make"),
     ]
 
 
