@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
@@ -52,12 +51,6 @@ def compose(
         return queries.preferred_of_name(named).version.content.sub_skills if named else ()
 
     return composed(name, text, contents, parts_of=part_names), versions
-
-
-def with_part_parents(candidate: Candidate, parts: Sequence[StoredVersion]) -> Candidate:
-    """Return the candidate with the versions that it is made of as further parents."""
-    made_of = tuple(each.version.id for each in parts)
-    return dataclasses.replace(candidate, parents=(*candidate.parents, *made_of))
 
 
 def cares(store: Store, *, at: datetime) -> list[Care]:

@@ -223,8 +223,9 @@ class Maintenance:
         known = next((stored for stored in queries.current(store) if stored.version.name == name), None)
         made = Provenance(made_by=by, source="compose")
         whole = proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
+        parents = (*whole.parents, *(each.version.id for each in made_of))  # what it is made of, too
         with store.transaction():
-            return self._admission.admit_unchanged(composition.with_part_parents(whole, made_of))
+            return self._admission.admit_unchanged(dataclasses.replace(whole, parents=parents))
 
     def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
         """Return the content that `compose` would propose."""
