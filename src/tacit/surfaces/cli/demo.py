@@ -54,9 +54,8 @@ def demo(ctx: CommandContext, *, keep: Path | None) -> None:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         console = Console(quiet=True) if ctx.as_json else ctx.console
-        with Tacit(
-            open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)
-        ) as memory:
+        store, scope = open_store(str(folder / "tacit.db")), Scope(Level.PROJECT, PROJECT)
+        with Tacit(store, config=Config(), scope=scope) as memory:
             document = _play(console, memory, folder)
     ctx.report(document)
 

@@ -20,6 +20,7 @@ from tacit.providers.budget import UsageLedger
 from tacit.providers.client_model import CLIENTS, find_program
 from tacit.providers.opening import known_price, vendor_of
 from tacit.surfaces.cli.context import CommandContext, counted, safe
+from tacit.surfaces.cli.report import fields
 from tacit.surfaces.clients.checks import ClientCheck
 
 QUESTION = "Read new sessions in the background with it?"
@@ -114,9 +115,7 @@ def model_use(ctx: CommandContext) -> dict[str, Any]:
     ledger = UsageLedger(ctx.environment.person_home)
     spent = {"today": ledger.spent(ledger.today), "month": ledger.spent(ledger.today[:7])}
     made = [each for each in ctx.memory.skills() if each.version.provenance.model]
-    periods = {
-        name: {"calls": each.calls, "tokens": each.tokens, "usd": round(each.usd, 6)} for name, each in spent.items()
-    }
+    periods = {name: {**fields(each, "calls", "tokens"), "usd": round(each.usd, 6)} for name, each in spent.items()}
     return {**periods, "candidates": len(made), "approved": sum(each.status in RECALLABLE for each in made)}
 
 
@@ -144,9 +143,8 @@ def model_checks(ctx: CommandContext) -> Iterator[ClientCheck]:
     client = CLIENTS.get(config.model.name.partition(":")[0])
     program = find_program(client, client_environment(ctx.place.project)) if client else ""
     if client and not program:
-        yield ClientCheck(
-            ABOUT, "fault", f"{client.title} is not installed", f"install `{client.program}`, or name another model"
-        )
+        remedy = f"install `{client.program}`, or name another model"
+        yield ClientCheck(ABOUT, "fault", f"{client.title} is not installed", remedy)
         return
     where = f" ({program})" if program else ""
     reads = "reads in the background" if config.learn.read_in_background else "asked by your own `tacit learn` only"

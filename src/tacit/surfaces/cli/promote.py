@@ -61,16 +61,15 @@ def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: 
         return
     ctx.caller.require_person("promote")
     person, despite = ctx.person(by), flags["despite"]
-    scope, rewrite = Scope.parse(to) if to else None, flags["rewrite"]
-    preview = ctx.memory.library.preview(name, scope, by=person, rewrite=rewrite)
+    rewrite = flags["rewrite"]
+    preview = ctx.memory.library.preview(name, Scope.parse(to) if to else None, by=person, rewrite=rewrite)
     if rewrite and not _is_rewritten(preview):
         message = f"nothing in `{preview.content.name}` is local to this project"
         raise Mistake(message, code="nothing_local", hint="leave --rewrite out")
     _require_wanted(ctx, preview, despite=despite, yes=flags["yes"])
     with _model(ctx, preview.scope) as model:
-        done = ctx.memory.library.promote(
-            preview.stored.version.id, preview.scope, by=person, ticked=None, rewrite=rewrite, model=model
-        )
+        version_id, scope = preview.stored.version.id, preview.scope
+        done = ctx.memory.library.promote(version_id, scope, by=person, ticked=None, rewrite=rewrite, model=model)
     with _context_of_scope(ctx, done.scope) as there:
         status = _decide(there, done, by=person, ticked=ticked, despite=despite)
     ctx.memory.library.sync_from_home()

@@ -135,10 +135,8 @@ def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
         for care in tried:
             style = _RESULT_STYLE.get(care.reasons[0].code, "dim")
             yield f"[bold]{safe(care.name)}[/bold]  [{style}]{safe(sentences(care.reasons))}[/{style}]"
-        passed, failed, unchecked = (
-            counts[code] for code in (CareReason.PASSED, CareReason.FAILED, CareReason.NOT_CHECKABLE)
-        )
-        yield f"{passed} passed, {failed} failed, {unchecked} not checkable here"
+        passed, failed = counts[CareReason.PASSED], counts[CareReason.FAILED]
+        yield f"{passed} passed, {failed} failed, {counts[CareReason.NOT_CHECKABLE]} not checkable here"
         if not keep and passed + failed:
             yield "Nothing was stored: [bold]tacit tend --revalidate --apply[/bold] stores it as evidence."
 

@@ -77,8 +77,7 @@ def answers(event: Event, context: EventContext) -> bool:
     if not context.has_store or event.moment != BEFORE:
         return context.has_store
     warnings = CallWarnings.read(context.location.folder_path)
-    commands = (call.argument("command") or call.argument("cmd") for call in event.calls)
-    return warnings is not None and any(map(warnings.may_concern, commands))
+    return warnings is not None and any(warnings.may_concern(call.command) for call in event.calls)
 
 
 def _give_up(home: str, in_progress: list[tuple[Event, EventContext]]) -> None:

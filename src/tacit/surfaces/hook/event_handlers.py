@@ -395,7 +395,7 @@ def _signature(call: HookCall) -> str:
             return ""
     from tacit.text.error_signatures import error_signature
 
-    signature = error_signature(call.output, command=call.argument("command") or call.argument("cmd"))
+    signature = error_signature(call.output, command=call.command)
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
 
 
@@ -411,11 +411,11 @@ def _recall_for_error(response: EventResponse, call: HookCall) -> None:
     lines = dict.fromkeys((response.signature, *map(masked_line, telling_lines(call.output))))
     if call.failed is None:  # the client does not report a failure, so a short line proves nothing
         lines = {line: None for line in lines if len(line.split()) >= _MIN_SIGNATURE_WORDS}
-    program, command = call.tool, call.argument("command") or call.argument("cmd")
-    if command:  # the program of the last command of a shell call
+    program = call.tool
+    if call.command:  # the program of the last command of a shell call
         from tacit.text.command_forms import command_forms
 
-        forms = command_forms(command)
+        forms = command_forms(call.command)
         program = forms[-1].program if forms else ""
     errors = [line for line in lines if line]
     scope, past = response.context.scope, response.past
@@ -434,7 +434,7 @@ def _before_call(response: EventResponse) -> None:
     already_shown, scope = {*response.past.shown, *response.past.announced}, response.context.scope
     rows: list[tuple[SkillRow, CommandForm, tuple[CommandForm, ...]]] = []
     for call in response.event.calls:
-        forms = command_forms(call.argument("command") or call.argument("cmd"))
+        forms = command_forms(call.command)
         for form in forms:
             for version_id in warnings.versions_for(form.goal):
                 if version_id not in already_shown:

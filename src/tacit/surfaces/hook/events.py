@@ -49,6 +49,11 @@ class HookCall:
         """A text argument; empty if there is none of that name."""
         return _text(self.arguments.get(name))
 
+    @property
+    def command(self) -> str:
+        """The command of a shell call; empty for other calls."""
+        return self.argument("command") or self.argument("cmd")
+
 
 class Event:
     """What happened, where, and in whose context."""
