@@ -6,15 +6,12 @@ decides nothing. What a page shows is in `review_page`; the rules are the gate's
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 import click
 
-from tacit import render
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -165,7 +162,7 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         if ctx.can_ask and waiting:
             review_all(ctx, waiting, by=ctx.person(by))
             return
-        ctx.report({"waiting": [_page(ctx, each) for each in waiting]}, lambda: _waiting_lines(ctx, waiting))
+        ctx.report({"waiting": [page_document(ctx, each) for each in waiting]}, lambda: _waiting_lines(ctx, waiting))
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
     if ctx.can_ask and stored.status in _WAITING:
@@ -180,7 +177,7 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         else:
             yield f"{name} is {stored.status}."
 
-    ctx.report(_page(ctx, stored), parts)
+    ctx.report(page_document(ctx, stored), parts)
 
 
 def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> Iterator[str]:
@@ -246,22 +243,6 @@ def _newest_waiting(ctx: CommandContext, reference: str) -> str:
     """Return the version of a name that waits, if one does; anything else as it is."""
     waiting = [stored for stored in ctx.memory.reviews.waiting() if stored.version.name == reference]
     return queries.preferred_of_name(waiting).version.id if waiting else reference
-
-
-def _page(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
-    version, content = stored.version, stored.version.content
-    return {
-        "version_id": version.id,
-        "skill_id": stored.skill.id,
-        **fields(content, "name", "kind", "description"),
-        "status": stored.status,
-        "content_hash": version.hash,
-        **fields(version, "lowest_origin", "parents"),
-        "skill_md": render.render(content),
-        "content": dataclasses.replace(content, files=()),
-        "files": content.files,
-        **page_document(ctx, stored),
-    }
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -11,6 +12,7 @@ import click
 from rich.markup import escape
 from rich.panel import Panel
 
+from tacit import render
 from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
@@ -308,8 +310,9 @@ def grave_ones(ctx: CommandContext, stored: StoredVersion, examination: Examinat
 
 
 def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
-    """Return what `show_candidate` prints, for programs."""
-    version, examination = stored.version, ctx.memory.reviews.examine(stored.version.id)
+    """Return a version as stored and what `show_candidate` prints, for programs."""
+    version, content = stored.version, stored.version.content
+    examination = ctx.memory.reviews.examine(version.id)
     before = None
     if approved := ctx.memory.reviews.last_approved(stored):
         earlier, approval = approved
@@ -317,13 +320,22 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
             "version_id": earlier.version.id,
             "by": approval.by if approval else "",
             "at": approval.at if approval else None,
-            "diff": difference(earlier.version.content, version.content),
+            "diff": difference(earlier.version.content, content),
         }
     return {
-        "findings": finding_documents(findings_of(ctx, stored, examination), version.content),
-        "effects": [{"effect": use.value, **fields(use, "field", "line")} for use in effects_of(version.content)],
+        "version_id": version.id,
+        "skill_id": stored.skill.id,
+        **fields(content, "name", "kind", "description"),
+        "status": stored.status,
+        "content_hash": version.hash,
+        **fields(version, "lowest_origin", "parents"),
+        "skill_md": render.render(content),
+        "content": dataclasses.replace(content, files=()),
+        "files": content.files,
+        "findings": finding_documents(findings_of(ctx, stored, examination), content),
+        "effects": [{"effect": use.value, **fields(use, "field", "line")} for use in effects_of(content)],
         "capabilities": fields(examination.needs, *CATEGORIES),
-        "declared": version.content.capabilities,
+        "declared": content.capabilities,
         "from_outside": from_outside(version),
         "ticks": [fields(literal, "key", "kind", "value", "field") for literal in examination.literals],
         "checks": examination.checks,

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markup import escape
@@ -13,6 +14,7 @@ from rich.padding import Padding
 
 from tacit import render
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
+from tacit.domain.evidence import Reliability
 from tacit.domain.extension import HistoryEvent
 from tacit.domain.identity import plain
 from tacit.domain.ledger import About, record_elsewhere
@@ -40,19 +42,20 @@ from tacit.surfaces.cli.views import (
 )
 
 _UNUSED = frozenset({Status.REJECTED, Status.RETIRED})
-SKILLS: Columns[StoredVersion] = Columns(
-    Column("name", lambda stored: stored.version.content.name),
-    Column("kind", lambda stored: stored.version.content.kind),
-    Column("person", lambda stored: stored.version.content.person),
-    Column("description", lambda stored: stored.version.content.description),
-    Column("category", lambda stored: stored.version.content.category),
-    Column("status", lambda stored: stored.status),
-    Column("scope", lambda stored: str(stored.skill.scope)),
-    Column("skill_id", lambda stored: stored.skill.id),
-    Column("version_id", lambda stored: stored.version.id),
-    Column("content_hash", lambda stored: stored.version.hash),
-    Column("created_at", lambda stored: stored.version.created_at),
-)
+
+
+def _skill_document(stored: StoredVersion, known: Reliability) -> dict[str, Any]:
+    version = stored.version
+    return {
+        **fields(version.content, "name", "kind", "person", "description", "category"),
+        "status": stored.status,
+        "scope": str(stored.skill.scope),
+        "skill_id": stored.skill.id,
+        "version_id": version.id,
+        "content_hash": version.hash,
+        "created_at": version.created_at,
+        "reliability": reliability_fields(known),
+    }
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True)
@@ -88,9 +91,7 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     shadowed = found.shadowed if found else ()
     document = {
         "skills": [
-            SKILLS.document(stored)
-            | {"reliability": reliability_fields(known), "also_at": scopes.get(stored.version.id, [])}
-            for stored, known in rows
+            {**_skill_document(stored, known), "also_at": scopes.get(stored.version.id, [])} for stored, known in rows
         ],
         "static": [
             {**fields(skill, "name", "description"), "path": str(skill.path), "warnings": [*map(str, skill.warnings)]}
@@ -163,8 +164,7 @@ def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> Non
     life, evidence = archive.transitions(version.id), archive.evidence(version.id)
     versions = archive.versions(stored.skill.id)
     elsewhere = record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION))
-    document = SKILLS.document(stored) | {
-        "reliability": reliability_fields(known),
+    document = _skill_document(stored, known) | {
         "skill_md": render.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
