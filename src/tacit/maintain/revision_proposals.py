@@ -261,30 +261,29 @@ def _replacements(content: SkillContent, runs: Sequence[SkillRun]) -> Iterator[E
 def _replacement(content: SkillContent, step: int, seen: Sequence[_FrictionInRun], runs: Sequence[SkillRun]) -> Edit:
     """The step as it worked; a pitfall where the old step works more often, or where nothing else worked."""
     run, first = seen[0]
-    kinds = {met.kind for _, met in seen}
-    warning = Edit(
-        reason=coded(
-            CareReason.STEP_DOES_NOT_WORK,
-            step=step + 1,
-            kinds=" ".join(sorted(kinds)),
-            sessions=_session_count(seen),
-            detail=first.detail,
-        ),
-        spans=tuple(_spans(seen)),
-        runs=tuple(each for each, _ in seen),
-        step=step,
-        pitfall=_pitfall(content, step, seen),
-    )
+    kinds, sessions = {met.kind for _, met in seen}, _session_count(seen)
+    spans: list[Span] = []
+    for each, met in seen:
+        spans += [each.span(met.instead)] if met.instead is not None else []
+        spans.append(each.span(met.run_step, "text" if met.kind is FrictionKind.CORRECTION else "arguments"))
     as_written = [each for each in runs if step in each.matched]
     unhindered = {
         each.session for each in as_written if not any(met.step == step and met.resisted for met in each.frictions)
     }
     unhindered -= {each.session for each, _ in seen}
-    outvoted = len(unhindered) > _session_count(seen) and FrictionKind.CORRECTION not in kinds
-    if first.instead is None or kinds == {FrictionKind.DENIED} or outvoted:
-        return warning
-    made = step_of(content.steps[step], run.call(first.instead))
-    return dataclasses.replace(warning, pitfall=None, made=made)
+    outvoted = len(unhindered) > sessions and FrictionKind.CORRECTION not in kinds
+    made = None
+    if first.instead is not None and kinds != {FrictionKind.DENIED} and not outvoted:
+        made = step_of(content.steps[step], run.call(first.instead))
+    how, code = " ".join(sorted(kinds)), CareReason.STEP_DOES_NOT_WORK
+    return Edit(
+        reason=coded(code, step=step + 1, kinds=how, sessions=sessions, detail=first.detail),
+        spans=tuple(spans),
+        runs=tuple(each for each, _ in seen),
+        step=step,
+        made=made,
+        pitfall=None if made else _pitfall(content, step, seen),
+    )
 
 
 def _pitfall(content: SkillContent, step: int, seen: Sequence[_FrictionInRun]) -> Pitfall:
@@ -295,13 +294,6 @@ def _pitfall(content: SkillContent, step: int, seen: Sequence[_FrictionInRun]) -
     other = run.call(met.instead) if met.instead is not None else None
     way = f"{_code(_name(other))} did it then" if other else "ask for leave first"
     return Pitfall(text=f"{_code(what)} {happened}; {way}.", kind=str(met.kind), step=step, count=_session_count(seen))
-
-
-def _spans(seen: Iterable[_FrictionInRun]) -> Iterator[Span]:
-    for run, met in seen:
-        if met.instead is not None:
-            yield run.span(met.instead)
-        yield run.span(met.run_step, "text" if met.kind is FrictionKind.CORRECTION else "arguments")
 
 
 # --- a step that is missing, or not needed ----------------------------------------------------------------------------
