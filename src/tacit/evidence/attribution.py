@@ -189,13 +189,9 @@ class OperationPairs:
         found: dict[int, set[int]] = {}
         taken = sorted(self.pairs.values())
         for place, at in self.pairs.items():
-            before = max((other for other in taken if other < at), default=-1)
-            tries = [
-                i
-                for i in range(before + 1, at)
-                if self.done[i].operation.retry_key == self.done[at].operation.retry_key
-            ]
-            found.setdefault(self.wanted[place].step, set()).update(self.done[i].step.index for i in (*tries, at))
+            before, key = max((other for other in taken if other < at), default=-1), self.done[at].operation.retry_key
+            tries = [each for each in self.done[before + 1 : at + 1] if each.operation.retry_key == key]
+            found.setdefault(self.wanted[place].step, set()).update(each.step.index for each in tries)
         return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
 
     def missing(self) -> tuple[int, ...]:
@@ -233,26 +229,23 @@ def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> O
     worth = [each.weight * (_OPTIONAL if each.optional else 1.0) for each in wanted]
     _, pairs = best_pairs([[value if fits else 0.0 for fits in row] for value, row in zip(worth, same, strict=True)])
     used = set(pairs.values())
+
+    def may_match(place: int, at: int) -> bool:
+        """Whether an operation may match a wanted one out of order: all changes in between must be independent of it."""
+        if wanted[place].operation.effect is not Effect.WRITE:
+            return True
+        passed = [done[other].operation for mine, other in pairs.items() if (mine < place) != (other < at)]
+        return all(is_independent(done[at].operation, each) for each in passed if each.effect is Effect.WRITE)
+
     for place in range(len(wanted)):
         if place in pairs:
             continue
         free = (i for i, fits in enumerate(same[place]) if fits and i not in used)
-        at = next((i for i in free if _may_match(wanted, done, pairs, place, i)), None)
+        at = next((i for i in free if may_match(place, i)), None)
         if at is not None:
             pairs[place] = at
             used.add(at)
     return OperationPairs(wanted, done, pairs)
-
-
-def _may_match(
-    wanted: Sequence[WantedOperation], done: Sequence[DoneOperation], pairs: Mapping[int, int], place: int, at: int
-) -> bool:
-    """Whether an operation may match a wanted one out of order: all changes in between must be independent of it."""
-    if wanted[place].operation.effect is not Effect.WRITE:
-        return True
-    passed = [other for mine, other in pairs.items() if (mine < place) != (other < at)]
-    changes = [other for other in passed if done[other].operation.effect is Effect.WRITE]
-    return all(is_independent(done[at].operation, done[other].operation) for other in changes)
 
 
 ENOUGH = 0.95
