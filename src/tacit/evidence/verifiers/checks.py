@@ -240,7 +240,7 @@ class FileState(BaselineCheck):
         holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
         words = f"{self.path} {self.state} {self.value}".strip()
         held = False
-        if holds and self.baseline and self.state is not State.CHANGED:
+        if holds and not self.reservation and self.baseline and self.state is not State.CHANGED:
             before = self.baseline.held_before(file)
             unchanged = before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file)
             held = unchanged or self._is_so(before)  # unchanged since, committed or not
