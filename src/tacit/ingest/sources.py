@@ -275,18 +275,8 @@ _KEPT = frozenset({"id", "source"})
 
 def redacted(trajectory: Trajectory) -> tuple[Trajectory, dict[str, int]]:
     """Take secrets out of every text, argument, observation and name; the id is that of the new content."""
-    if not may_hold_secret(canonical(trajectory)):  # most hold none, and one look at the whole is the fastest
-        return trajectory, {}
     found: Counter[str] = Counter()
-    changes = _changes(trajectory, found)
-    return (replace(trajectory, **changes, id=""), dict(found)) if changes else (trajectory, {})
-
-
-def _changes(part: Any, found: Counter[str]) -> dict[str, Any]:
-    """Return the fields of a part that are others without their secrets."""
-    before = {field.name: getattr(part, field.name) for field in fields(part) if field.name not in _KEPT}
-    after = {name: _clean(value, found) for name, value in before.items()}
-    return {name: value for name, value in after.items() if value is not before[name]}
+    return _clean(trajectory, found), dict(found)
 
 
 def _clean(value: Any, found: Counter[str]) -> Any:
@@ -303,5 +293,12 @@ def _clean(value: Any, found: Counter[str]) -> Any:
         found.update(arguments.found)
         # Compared by content: a secret in a key is replaced without being counted.
         return value if arguments.value == value else dict(arguments.value)
-    changes = _changes(value, found) if is_dataclass(value) and may_hold_secret(canonical(value)) else {}
+    # Most parts hold none, and one look at the whole is the fastest.
+    if not is_dataclass(value) or isinstance(value, type) or not may_hold_secret(canonical(value)):
+        return value
+    before = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _KEPT}
+    after = {name: _clean(part, found) for name, part in before.items()}
+    changes = {name: part for name, part in after.items() if part is not before[name]}
+    if changes and isinstance(value, Trajectory):
+        return replace(value, **changes, id="")
     return replace(value, **changes) if changes else value

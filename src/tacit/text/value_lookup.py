@@ -314,13 +314,13 @@ def values_of_shape(text: str, shape: str) -> list[str]:
     found: dict[str, None] = {}
     if pattern is None:
         return []
+    literal = {" ".join(name.casefold().split()): name for name in reversed(named_in(shape))}
     for match in pattern.finditer(text[:_MAX_TEXT]):
         value = match.group()
         if shape == "<number>":
             value = value.replace(",", "")
-        if match.lastgroup == "said":  # literal: as written in the shape, not in the text
-            heard = " ".join(value.casefold().split())
-            value = next((name for name in named_in(shape) if " ".join(name.casefold().split()) == heard), value)
+        if shape.startswith('"'):  # as written in the shape, not in the text
+            value = literal.get(" ".join(value.casefold().split()), value)
         elif sign and not value.startswith(sign):
             value = sign + value
         found.setdefault(value)
@@ -373,8 +373,8 @@ def _compiled(shape: str) -> tuple[re.Pattern[str] | None, str]:
     """Return a pattern for a shape, and the sign that the text may omit."""
     parts: list[str] = []
     if shape.startswith('"'):
-        parts = [rf"(?P<said>{'|'.join(_whole(name).pattern for name in named_in(shape) if name)})"]
-        return (re.compile(parts[0], re.IGNORECASE) if named_in(shape) else None), ""
+        names = [_whole(name).pattern for name in named_in(shape) if name]
+        return (re.compile("|".join(names), re.IGNORECASE) if named_in(shape) else None), ""
     alternatives = [part for part in shape.split(" | ") if part and FREE not in part]
     sign = ""
     for part in alternatives:
