@@ -105,14 +105,11 @@ def propose_edited(context: StoreContext, propose: Callable[..., Verdict], *, by
     Nobody knows who edited a file, so its origin is the lowest, whoever asks.
     """
     verdicts: list[Verdict] = []
-    for root in _roots(context):
-        for folder in _exported(context, root):
-            versions = context.store.versions(folder.source.skill.id)
-            known = {stored.version.hash for stored in versions}
-            if folder.edited and folder.parsed.content.hash() not in known:
-                path = str(folder.path / "SKILL.md")
-                content = folder.parsed.content
-                verdicts.append(propose(content, by=by, origin=Origin.EXTERNAL, revises=versions[-1], source=path))
+    for folder in (folder for root in _roots(context) for folder in _exported(context, root)):
+        content, versions = folder.parsed.content, context.store.versions(folder.source.skill.id)
+        if folder.edited and content.hash() not in {stored.version.hash for stored in versions}:
+            path = str(folder.path / "SKILL.md")
+            verdicts.append(propose(content, by=by, origin=Origin.EXTERNAL, revises=versions[-1], source=path))
     return verdicts
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -186,18 +186,14 @@ def _with_words_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
 
 def _entries_of_pairs(kept: Mapping[str, T], others: Mapping[str, T], pairs: Sequence[tuple[int, int]]) -> dict[str, T]:
     """Return the entries of one side, where those of the paired steps come from the other side."""
-    to = {str(i): str(j) for i, j in pairs}
+    to = {f"steps.{i}": f"steps.{j}" for i, j in pairs}
 
-    def of_step(path: str, numbers: Collection[str]) -> bool:
-        head, _, rest = path.partition(".")
-        return head == "steps" and rest.partition(".")[0] in numbers
+    def step(path: str) -> str:
+        return ".".join(path.split(".")[:2])
 
-    own = {path: entry for path, entry in others.items() if not of_step(path, to.values())}
-    return own | {
-        ".".join(["steps", to[path.split(".")[1]], *path.split(".")[2:]]): entry
-        for path, entry in kept.items()
-        if of_step(path, to)
-    }
+    found = {path: entry for path, entry in others.items() if step(path) not in to.values()}
+    moved = {path: to[step(path)] + path.removeprefix(step(path)) for path in kept if step(path) in to}
+    return found | {moved[path]: entry for path, entry in kept.items() if path in moved}
 
 
 def _with_description_as_query(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
