@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tacit.domain.errors import TacitError
-from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.domain.trajectory import Span, Trajectory
 from tacit.evidence.capture import capture_transcript
 from tacit.ingest.sources import project_of, transcripts
 from tacit.store.context import StoreContext
@@ -82,25 +82,16 @@ def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[
 
 def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
     words = _plain(quote)
-    if len(words) < MIN_QUOTE:
-        return None
-    return next(
-        (
-            Span(attempt.id, step.index, part)
-            for attempt in attempts
-            for step in reversed(attempt.steps)
-            for part, text in _parts(step)
-            if words in _plain(text)
-        ),
-        None,
-    )
-
-
-def _parts(step: Step) -> list[tuple[str, str]]:
-    # The proposal itself proves nothing about what it says.
-    is_own = step.tool.casefold().endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
-    arguments = "\n".join(texts_in(list(step.arguments.values()))) if step.is_action and not is_own else ""
-    return [("text", step.text), ("arguments", arguments), ("observation", step.observation)]
+    for attempt in attempts if len(words) >= MIN_QUOTE else ():
+        for step in reversed(attempt.steps):
+            # The proposal itself proves nothing about what it says.
+            is_own = step.tool.casefold().endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
+            given = texts_in(list(step.arguments.values())) if step.is_action and not is_own else ()
+            parts = {"text": step.text, "arguments": "\n".join(given), "observation": step.observation}
+            for part, text in parts.items():
+                if words in _plain(text):
+                    return Span(attempt.id, step.index, part)
+    return None
 
 
 def _plain(text: str) -> str:
