@@ -189,7 +189,8 @@ class OperationPairs:
         found: dict[int, set[int]] = {}
         taken = sorted(self.pairs.values())
         for place, at in self.pairs.items():
-            before, key = max((other for other in taken if other < at), default=-1), self.done[at].operation.retry_key
+            before = max((other for other in taken if other < at), default=-1)
+            key = self.done[at].operation.retry_key
             tries = [each for each in self.done[before + 1 : at + 1] if each.operation.retry_key == key]
             found.setdefault(self.wanted[place].step, set()).update(each.step.index for each in tries)
         return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
@@ -294,7 +295,8 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
         return None
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
-    missing, made = found.missing(), {each.operation.name for each in found.done}
+    missing = found.missing()
+    made = {each.operation.name for each in found.done}
     ended_wrongly = False
     for pitfall in content.pitfalls:  # runs ended with that tool although its step was due
         if pitfall.kind == "wrong end" and pitfall.step in missing and pitfall.step < len(content.steps):

@@ -91,7 +91,8 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
     events: list[HistoryEvent] = []
     for version_id in subjects[1:]:  # the results come first: what a move rests on precedes it
         for each in store.evidence([version_id])[version_id]:
-            without, following = "without it: " if each.control else "", f", {each.following}" if each.following else ""
+            without = "without it: " if each.control else ""
+            following = f", {each.following}" if each.following else ""
             what = f"{without}{each.outcome} ({each.grade}{following})"
             events.append(HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id))
     for number, version in enumerate((stored.version for stored in versions), 1):
@@ -101,13 +102,15 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
                 parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
                 what = f"version {number} made{parents}: {move.after}"
             else:
-                by, resting = move.by, f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
+                by = move.by
+                resting = f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
                 what = f"{move.before} → {move.after}{resting}"
             events.append(HistoryEvent(at=move.at, what=what, why=move.reason, by=by, version_id=version.id))
     for remark in (remark for subject in subjects for remark in store.remarks(subject)):
         if remark.about in HISTORY_REMARKS:
             pin = "pinned" if remark.text else "no longer pinned"
-            what, why = pin if remark.about is About.PIN else str(remark.about), _remark_words(remark.text)[:200]
+            what = pin if remark.about is About.PIN else str(remark.about)
+            why = _remark_words(remark.text)[:200]
             events.append(HistoryEvent(at=remark.at, what=what, why=why, by=remark.by, version_id=remark.subject))
     events += [event for extension in extensions for event in extension.history(subjects)]
     return grouped(events)
@@ -127,10 +130,8 @@ def _remark_words(text: str) -> str:
 def grouped(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
     """Return events in order of time; equal events in a row become one."""
     merged: list[HistoryEvent] = []
-    for _, same in groupby(
-        sorted(events, key=lambda event: event.at),
-        key=lambda event: (event.what, event.why, event.by, event.version_id),
-    ):
+    ordered = sorted(events, key=lambda event: event.at)
+    for _, same in groupby(ordered, key=lambda event: (event.what, event.why, event.by, event.version_id)):
         row = list(same)
         merged.append(replace(row[-1], count=len(row)))
     return merged

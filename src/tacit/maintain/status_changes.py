@@ -203,7 +203,8 @@ class VoteRecord:
             self._since_distrust.add(worth, weight)
             self._votes_since_distrust += weight
         if self._drop.add(worth, weight) >= rules.doubt and self._drop_reason is None:
-            (worked, before), (works, now) = self._drop.before, self._drop.under
+            worked, before = self._drop.before
+            works, now = self._drop.under
             if before >= rules.least_votes and wilson(worked, before)[0] >= rules.line:  # it worked reliably before
                 self._drop_reason = coded(CareReason.SUDDEN_DROP, worked=worked, before=before, works=works, now=now)
 
