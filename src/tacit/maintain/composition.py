@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -53,9 +53,8 @@ def compose(
     return composed(name, text, contents, parts_of=part_names), versions
 
 
-def cares(store: Store, *, at: datetime) -> list[Care]:
+def cares(store: Store, *, at: datetime) -> Iterator[Care]:
     """Find the usable composites whose parts have changed or are gone since they were made."""
-    found: list[Care] = []
     for stored in store.catalogue(statuses=RECALLABLE):
         version, names = stored.version, stored.version.content.sub_skills
         if not names:
@@ -76,8 +75,7 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
             else:
                 advice.append(coded(Advice.RETIRE_SKILL, name=version.name))
             move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at)
-            found.append(care_of(stored, CareKind.COMPOSITE, reasons, move=move, advice=tuple(advice)))
-    return found
+            yield care_of(stored, CareKind.COMPOSITE, reasons, move=move, advice=tuple(advice))
 
 
 def composed(name: str, description: str, parts: Sequence[SkillContent], *, parts_of: PartsOf) -> SkillContent:

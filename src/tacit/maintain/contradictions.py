@@ -53,19 +53,17 @@ class ContradictionSide:
     """When a verified success last confirmed it."""
 
 
-def cares(store: Store, *, at: datetime) -> list[Care]:
+def cares(store: Store, *, at: datetime) -> Iterator[Care]:
     """Find the pairs of usable skills that cannot both be followed, each once."""
     settled = {frozenset((each.subject, each.other)) for each in store.remarks(about=About.CONTRADICTION)}
-    found: list[Care] = []
     for one, other, why in _contradicting_pairs(store):
         kind = contradiction_kind(_side(store, one), _side(store, other))
         care = _care(one, other, kind, why=why, at=at)
         if frozenset((one.version.id, other.version.id)) not in settled:
-            found.append(care)
+            yield care
         elif kind is ContradictionKind.TENSION:
             still_open = (coded(CareReason.CONTRADICTION_OPEN), *care.reasons)
-            found.append(dataclasses.replace(care, remark=None, reasons=still_open))
-    return found
+            yield dataclasses.replace(care, remark=None, reasons=still_open)
 
 
 def contradicted(store: Store, stored: StoredVersion) -> list[Finding]:

@@ -62,16 +62,14 @@ def merges(library: LibraryView) -> list[Care]:
     return [*left, *found]
 
 
-def superseded(library: LibraryView) -> list[Care]:
+def superseded(library: LibraryView) -> Iterator[Care]:
     """Find drafts that wait although a newer version of their skill was approved."""
-    found: list[Care] = []
     for versions in library.skills.values():
         approved = next((stored for stored in reversed(versions) if stored.status in RECALLABLE), None)
         for draft in versions if approved else ():
             if approved and draft.status is Status.CANDIDATE and draft.sequence < approved.sequence:
                 reason = coded(CareReason.SUPERSEDED_BY_VERSION, id=approved.version.id)
-                found += _set_aside(library, draft, [reason], kind=CareKind.SUPERSEDED)
-    return found
+                yield from _set_aside(library, draft, [reason], kind=CareKind.SUPERSEDED)
 
 
 def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:

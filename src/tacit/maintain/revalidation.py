@@ -72,12 +72,11 @@ def record_dependencies(store: Store, project: Path, look: Look, *, at: datetime
     return len(found)
 
 
-def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -> list[Care]:
+def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -> Iterator[Care]:
     """Find usable skills whose requirements have changed since they were recorded."""
     if project is None:
-        return []
+        return
     recorded = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
-    found: list[Care] = []
     for stored in store.catalogue(statuses=RECALLABLE):
         version, text = stored.version, recorded.get(stored.version.id)
         needs = requirements_of(version.content)
@@ -90,8 +89,7 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
             # Lost files stay part of the contract; a changed program becomes the one to compare with.
             remark = _contract_remark(version.id, dataclasses.replace(before, programs=now.programs), at)
             advice = (coded(Advice.EDIT_SKILL, name=version.name),)
-            found.append(care_of(stored, CareKind.CONTRACT, reasons, move=move, remark=remark, advice=advice))
-    return found
+            yield care_of(stored, CareKind.CONTRACT, reasons, move=move, remark=remark, advice=advice)
 
 
 def _contract_remark(version_id: str, state: FoundRequirements, at: datetime) -> Remark:

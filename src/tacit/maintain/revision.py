@@ -194,25 +194,23 @@ def compare_with_parent(store: Store, stored: StoredVersion) -> ParentComparison
     )
 
 
-def cares(store: Store) -> list[Care]:
+def cares(store: Store) -> Iterator[Care]:
     """Find revisions that runs suggest, skills that need a review, and regressions."""
-    cares: list[Care] = []
     for found in examine_all(store):
         stored, name, comparison = found.stored, found.stored.version.name, found.comparison
         if found.candidate and found.revision:
             advice = (coded(Advice.PROPOSE_REVISION, name=name),)
             reasons, candidate = found.revision.reasons, found.candidate
-            cares.append(care_of(stored, CareKind.REFINEMENT, reasons, candidate=candidate, advice=advice))
+            yield care_of(stored, CareKind.REFINEMENT, reasons, candidate=candidate, advice=advice)
         elif found.quality.needs_review:
             waiting = found.waiting.version.id if found.waiting else ""
             advice = (coded(Advice.REVIEW_WAITING, id=waiting) if waiting else coded(Advice.EDIT_SKILL, name=name),)
-            cares.append(care_of(stored, CareKind.REFINEMENT, found.quality.reasons, advice=advice))
+            yield care_of(stored, CareKind.REFINEMENT, found.quality.reasons, advice=advice)
         if comparison and found.regressions:
             reason = coded(CareReason.FAILS_SOLVED_TASKS, tasks=len(found.regressions))
             both = tuple(item.id for each in found.regressions for item in (each.failed, each.solved))
             advice = (coded(Advice.ROLL_BACK, id=comparison.parent.version.id),)
-            cares.append(care_of(stored, CareKind.REGRESSION, (reason,), evidence_ids=both, advice=advice))
-    return cares
+            yield care_of(stored, CareKind.REGRESSION, (reason,), evidence_ids=both, advice=advice)
 
 
 def _revision(

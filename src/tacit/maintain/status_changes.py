@@ -14,7 +14,7 @@ once.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -298,7 +298,7 @@ def apply_status_changes(
     """
     library = LibraryView(store, policy, at=at, version_ids=version_ids)
     moves: list[Transition] = []
-    for care in earned_changes(library):
+    for care in list(earned_changes(library)):
         if care.move is None or care.skill_id in library.pinned:
             continue
         with suppress(StaleVersion):  # another process was faster
@@ -307,20 +307,17 @@ def apply_status_changes(
     return moves
 
 
-def earned_changes(library: LibraryView) -> list[Care]:
+def earned_changes(library: LibraryView) -> Iterator[Care]:
     """Find the changes that `settle` would make now."""
-    found: list[Care] = []
     for stored in library.recallable:
         cast = votes(library.evidence.get(stored.version.id, ()))
         transitions = library.store.transitions(stored.version.id) if cast else []
         if change := earned_status(stored.status, transitions, cast) if cast else None:
-            found.append(_care(library, CareKind.STANDING, stored, change, Advice.SHOW_SKILL))
-    return found
+            yield _care(library, CareKind.STANDING, stored, change, Advice.SHOW_SKILL)
 
 
-def suspended_versions(library: LibraryView) -> list[Care]:
+def suspended_versions(library: LibraryView) -> Iterator[Care]:
     """Find what evidence has suspended and no person has looked at since. Changes nothing."""
-    found: list[Care] = []
     for versions in library.skills.values():
         known = [stored for stored in versions if stored.status in {*RECALLABLE, Status.STALE}]
         for stored in known[-1:] if known and known[-1].status is Status.STALE else ():
@@ -330,42 +327,36 @@ def suspended_versions(library: LibraryView) -> list[Care]:
             why = parse_reasons(move.reason) or [coded("text", text=move.reason)]
             reasons = (coded(CareReason.SUSPENDED, since=f"{move.at:%Y-%m-%d}"), *why)
             advice = (coded(Advice.RESTORE_OR_RETIRE, id=stored.version.id[:12]),)
-            evidence_ids = move.evidence_ids
-            found.append(care_of(stored, CareKind.STANDING, reasons, evidence_ids=evidence_ids, advice=advice))
-    return found
+            yield care_of(stored, CareKind.STANDING, reasons, evidence_ids=move.evidence_ids, advice=advice)
 
 
-def useless_skills(library: LibraryView) -> list[Care]:
+def useless_skills(library: LibraryView) -> Iterator[Care]:
     """Find what is shown and does not help: no run follows it, or runs without it do better."""
     measured = [stored for stored in library.recallable if library.evidence.get(stored.version.id)]
     uses = library.store.uses() if measured else []
     shown = Counter(version_id for use in uses if not use.held_back for version_id in use.version_ids)
-    found: list[Care] = []
     for stored in measured:
         evidence = library.evidence[stored.version.id]
         gain = lift(evidence, session=control_runs.sessions(library.store, evidence)).success
         interval = (gain.low, gain.high) if gain else None
         change = usefulness_change(stored.status, evidence, shown=shown[stored.version.id], lift=interval)
         if change is not None:
-            found.append(_care(library, CareKind.VALUE, stored, change, Advice.IMPROVE_OR_RETIRE))
-    return found
+            yield _care(library, CareKind.VALUE, stored, change, Advice.IMPROVE_OR_RETIRE)
 
 
-def stale_skills(library: LibraryView) -> list[Care]:
+def stale_skills(library: LibraryView) -> Iterator[Care]:
     """Find what had no verified success for too long.
 
     Age alone does not count: a verified success of a use, or a verified attempt that went the same way, restarts the
     clock.
     """
-    found: list[Care] = []
     for stored in library.recallable:
         moves = library.store.transitions(stored.version.id)
         cast = votes(library.evidence.get(stored.version.id, ()))
         change = staleness_change(stored.status, moves, cast, now=library.at)
         if change is None or stored.skill.kind in LASTING_KINDS or _was_confirmed(library.store, stored, library.at):
             continue
-        found.append(_care(library, CareKind.STALE, stored, change, Advice.VERIFY_OR_PIN))
-    return found
+        yield _care(library, CareKind.STALE, stored, change, Advice.VERIFY_OR_PIN)
 
 
 def _was_confirmed(store: Store, stored: StoredVersion, now: datetime) -> bool:

@@ -225,7 +225,7 @@ def test_composing_again_under_the_name_is_the_next_version(loop: Tacit) -> None
 
 def test_a_composite_whose_part_has_changed_is_reported(loop: Tacit) -> None:
     whole = shipped(loop)
-    assert composition.cares(loop.context.store, at=NOW) == []
+    assert list(composition.cares(loop.context.store, at=NOW)) == []
     approved(loop, procedure("build", "make everything", "make check"), revises=loop.version("build"))
     (care,) = composition.cares(loop.context.store, at=NOW)
     assert (care.subject, care.move and care.move.after) == (whole, Status.STALE)

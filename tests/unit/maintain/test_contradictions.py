@@ -88,7 +88,7 @@ def test_a_tension_is_noted_once_and_reported_as_long_as_both_are_in_use(loop: T
         assert gone[:14] in [each.values["id"] for each in open_still.advice]
     assert {loop.version(each).status for each in (one, other)} == {Status.TRIAL}
     loop.review(other, "retire", by="ann")
-    assert contradictions.cares(loop.context.store, at=clock()) == []
+    assert list(contradictions.cares(loop.context.store, at=clock())) == []
 
 
 def test_of_two_that_waited_the_other_contradicts_what_was_approved_since(loop: Tacit) -> None:
@@ -114,7 +114,7 @@ def test_the_older_of_two_that_lie_far_apart_is_set_aside_and_can_be_brought_bac
     assert care.move is not None
     assert (care.move.version_id, care.move.after) == (one, Status.STALE)
     loop.context.store.add_transition(care.move)
-    assert contradictions.cares(loop.context.store, at=clock()) == [], "what is not in use contradicts nobody"
+    assert list(contradictions.cares(loop.context.store, at=clock())) == [], "what is not in use contradicts nobody"
     loop.review(one, "restore", by="ann")
     assert loop.version(one).status is Status.TRIAL
     assert loop.version(other).status is Status.TRIAL

@@ -56,7 +56,7 @@ def test_what_a_skill_relies_on_is_noted_once(loop: Tacit, tmp_path: Path) -> No
     approved(loop)
     assert revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW) == 1
     assert revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=later(1)) == 0
-    assert revalidation.contracts(loop.context.store, tmp_path, everything, at=later(1)) == []
+    assert list(revalidation.contracts(loop.context.store, tmp_path, everything, at=later(1))) == []
 
 
 def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -> None:

@@ -315,7 +315,7 @@ def test_a_skill_without_friction_is_not_reported(loop: Tacit, skill: StoredVers
             loop, skill, session, ok("make docs"), ok(f"cp build/handbook.pdf out/{session}.pdf"), ok("make test", "ok")
         )
     assert revision.examine_all(loop.context.store) == []
-    assert revision.cares(loop.context.store) == []
+    assert list(revision.cares(loop.context.store)) == []
     assert loop.library.refine(skill.version.id) is None
 
 
