@@ -20,7 +20,7 @@ from tacit.domain.evidence import Use
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, shares_in, time_of
+from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, as_texts, digest, parsed, shares_in, time_of
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -203,11 +203,6 @@ def _read_folded(sessions: Path) -> dict[str, int]:
 
 def _write_folded(sessions: Path, value: Mapping[str, int]) -> None:
     write_atomically(sessions / FOLDED, json.dumps(value), sync=False)
-
-
-def as_texts(value: object) -> list[str]:
-    """Return the texts of a list in a journal line; nothing for anything else."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def as_text(value: object) -> str:

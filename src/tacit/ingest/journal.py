@@ -82,14 +82,14 @@ class SessionPast:
 
     def add(self, line: dict[str, object]) -> None:
         """Take in one line, in the order they were written."""
-        shown = _texts(line.get("shown"))
+        shown = as_texts(line.get("shown"))
         if line.get("moment") == "before":
             self.announced.update(shown)
         else:
             self.shown.update(dict.fromkeys(shown))
         self.controls = shares_in(line.get("control")) | self.controls
-        self.answered.update(_texts(line.get("answered")))
-        self.warned.update(_texts(line.get("warned")))
+        self.answered.update(as_texts(line.get("answered")))
+        self.warned.update(as_texts(line.get("warned")))
         self.is_asked = self.is_asked or line.get("moment") == "prompt"
         actions = line.get("deeds")
         if isinstance(actions, list):
@@ -241,5 +241,6 @@ def _written(line: dict[str, object]) -> str:
     return json.dumps({key: value for key, value in kept.items() if key not in _BULKY}, separators=(",", ":"))
 
 
-def _texts(value: object) -> list[str]:
+def as_texts(value: object) -> list[str]:
+    """The texts of a list in a line; nothing for anything else."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

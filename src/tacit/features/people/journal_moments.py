@@ -18,11 +18,11 @@ from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.evidence.journal_uses import as_text, as_texts
+from tacit.evidence.journal_uses import as_text
 from tacit.features.people.ledger_entries import Aspect, Assumption, Moment, Phase
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
-from tacit.ingest.journal import FAILED
+from tacit.ingest.journal import FAILED, as_texts
 from tacit.store import Store
 
 JOURNAL_BY = "hook"
