@@ -132,11 +132,8 @@ class HookIndex:
         known = self.spaces().get(space)
         if known is None:
             return
-        from tacit.store.vector_codes import (
-            HookVectors,  # most hooks have no embedder
-            check_length,
-            direction_of,
-        )
+        # Most hooks have no embedder.
+        from tacit.store.vector_codes import HookVectors, check_length, direction_of
 
         seq, dimensions = known
         direction = direction_of(vector)
