@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import json
 import os.path
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tacit.domain.archive import Descent, Purge, Source, SourceKind, Tombstone, purge_tombstone, session_tombstone
-from tacit.domain.candidate import Verdict
-from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import Remark, StoredEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.stored import Episode, SessionNote, StoredVersion
-from tacit.domain.trajectory import Trajectory
-from tacit.domain.trust import Approval
+from tacit.domain.stored import StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import AuditNote, record_path
 from tacit.store.passage_table import passages_path
@@ -36,76 +31,171 @@ LEAST_HASH = 12
 """The fewest hex digits of a hash that name a content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreContents:
-    """Everything in a store that has provenance."""
+class DescentSearch:
+    """Finds what came from some sources, in everything of a store that has provenance."""
 
-    episodes: Sequence[Episode]
-    versions: Sequence[StoredVersion]
-    transitions: Mapping[str, Sequence[Transition]]
-    """By version, oldest first."""
-    verdicts: Sequence[Verdict]
-    approvals: Sequence[Approval]
-    uses: Sequence[Use]
-    evidence: Sequence[Evidence]
-    remarks: Sequence[Remark]
-    entries: Sequence[StoredEntry]
-    notes: Sequence[SessionNote]
-    trajectory: Callable[[str], Trajectory]
+    def __init__(self, tables: Tables) -> None:
+        skills, records, notes = tables.skills, tables.records, tables.notes.rows
+        rows = [skills.versions.at(seq) for seq in skills.versions.all_numbers()]
+        self.episodes = tables.trajectories.episodes()
+        self.trajectory = tables.trajectories.whole
+        self.versions = [skills.stored(row) for row in rows]
+        self.transitions: dict[str, list[Transition]] = {row["id"]: skills.checked_transitions(row) for row in rows}
+        """By version, oldest first."""
+        self.verdicts = records.verdicts.all()
+        self.approvals = records.approvals.all()
+        self.uses = records.uses.all()
+        self.evidence = records.evidence.all()
+        self.remarks = records.remarks.all()
+        self.entries = records.all_entries()
+        self.notes = [notes.value(row) for row in notes.among(notes.all_numbers())]
 
+    def find(self, sources: Iterable[Source]) -> Descent:
+        """Everything that came from these sources."""
+        sources = tuple(dict.fromkeys(source for source in sources if source.value))
+        names, sessions = _values(sources, SourceKind.PRINCIPAL), self._sessions(sources)
+        trajectories = self._trajectories(sources, sessions, names)
+        seeds = {s.version.id for s in self.versions if any(self._is_version_from(s, each) for each in sources)}
+        gone = self._versions(trajectories, seeds)
+        versions = [stored for stored in self.versions if stored.version.id in gone]
+        gone_or_same = gone | {stored.version.hash for stored in versions}
+        left = {stored.skill.id for stored in self.versions if stored.version.id not in gone}
+        skills = tuple(dict.fromkeys(stored.skill.id for stored in versions if stored.skill.id not in left))
+        shown = {use.session_id for use in self.uses if gone & set(use.version_ids) and use.session_id}
+        uses = tuple(use.id for use in self.uses if gone & set(use.version_ids) or use.session_id in sessions)
+        origins = {*gone, *uses, *trajectories}
+        evidence = tuple(
+            piece.id
+            for piece in self.evidence
+            if origins & {piece.version_id, piece.use_id, piece.trajectory_id} or piece.by in names
+        )
+        verdicts = tuple(
+            verdict.id
+            for verdict in self.verdicts
+            if gone_or_same & {verdict.version_id, verdict.content_hash} or trajectories & set(verdict.trajectory_ids)
+        )
+        approvals = tuple(each.id for each in self.approvals if each.version_id in gone or each.by in names)
+        lost = {*gone, *skills, *trajectories}
+        remarks = (each.id for each in self.remarks if lost & {each.subject, each.other} or each.by in names)
+        with_attempts = {episode.session_id for episode in self.episodes if episode.id not in trajectories}
+        sessions |= {e.session_id for e in self.episodes if e.id in trajectories and e.session_id} - with_attempts
+        named = _values(sources, SourceKind.TRAJECTORY)
+        return Descent(
+            sources=sources,
+            trajectories=tuple(episode.id for episode in self.episodes if episode.id in trajectories),
+            versions=tuple(stored.version.id for stored in versions),
+            skills=skills,
+            verdicts=verdicts,
+            approvals=approvals,
+            uses=uses,
+            evidence=evidence,
+            remarks=tuple(remarks),
+            entries=self._entries({*lost, *uses, *named}, sessions, names),
+            notes=tuple(each.id for each in self.notes if each.session_id in sessions),
+            hashes=self._survivors(versions, trajectories, seeds),
+            relearned=self._relearned(versions, trajectories),
+            demoted=self._demoted(gone, lost={*approvals, *verdicts, *evidence}),
+            exposed=tuple(e.id for e in self.episodes if e.session_id in shown and e.id not in trajectories),
+        )
 
-def find_descent(contents: StoreContents, sources: Iterable[Source]) -> Descent:
-    """Everything that came from these sources."""
-    sources = tuple(dict.fromkeys(source for source in sources if source.value))
-    names, sessions = _values(sources, SourceKind.PRINCIPAL), _sessions(contents, sources)
-    trajectories = _trajectories(contents, sources, sessions, names)
-    seeds = {
-        stored.version.id
-        for stored in contents.versions
-        if any(_is_version_from(contents, stored, each) for each in sources)
-    }
-    gone = _versions(contents, trajectories, seeds)
-    versions = [stored for stored in contents.versions if stored.version.id in gone]
-    hashes = {stored.version.hash for stored in versions}
-    left = {stored.skill.id for stored in contents.versions if stored.version.id not in gone}
-    skills = tuple(dict.fromkeys(stored.skill.id for stored in versions if stored.skill.id not in left))
-    shown = {use.session_id for use in contents.uses if gone & set(use.version_ids) and use.session_id}
-    uses = tuple(use.id for use in contents.uses if gone & set(use.version_ids) or use.session_id in sessions)
-    used = set(uses)
-    evidence = tuple(
-        piece.id
-        for piece in contents.evidence
-        if piece.version_id in gone or piece.use_id in used or piece.trajectory_id in trajectories or piece.by in names
-    )
-    verdicts = tuple(
-        verdict.id
-        for verdict in contents.verdicts
-        if verdict.version_id in gone or verdict.content_hash in hashes or trajectories & set(verdict.trajectory_ids)
-    )
-    approvals = tuple(each.id for each in contents.approvals if each.version_id in gone or each.by in names)
-    lost = {*gone, *skills, *trajectories}
-    remarks = (each.id for each in contents.remarks if lost & {each.subject, each.other} or each.by in names)
-    with_attempts = {episode.session_id for episode in contents.episodes if episode.id not in trajectories}
-    ended = {e.session_id for e in contents.episodes if e.id in trajectories and e.session_id} - with_attempts
-    sessions |= ended
-    named = _values(sources, SourceKind.TRAJECTORY)
-    return Descent(
-        sources=sources,
-        trajectories=tuple(episode.id for episode in contents.episodes if episode.id in trajectories),
-        versions=tuple(stored.version.id for stored in versions),
-        skills=skills,
-        verdicts=verdicts,
-        approvals=approvals,
-        uses=uses,
-        evidence=evidence,
-        remarks=tuple(remarks),
-        entries=_entries(contents, {*lost, *uses, *named}, sessions, names),
-        notes=tuple(each.id for each in contents.notes if each.session_id in sessions),
-        hashes=_survivors(contents, versions, trajectories, seeds),
-        relearned=_relearned(contents, versions, trajectories),
-        demoted=_demoted(contents, gone, lost={*approvals, *verdicts, *evidence}),
-        exposed=tuple(e.id for e in contents.episodes if e.session_id in shown and e.id not in trajectories),
-    )
+    def _sessions(self, sources: Sequence[Source]) -> set[str]:
+        """The named sessions, with their subagents' sessions."""
+        found = _values(sources, SourceKind.SESSION)
+        while more := {e.session_id for e in self.episodes if e.parent_session_id in found and e.session_id} - found:
+            found |= more
+        return found
+
+    def _entries(self, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
+        """Entries based on what is purged, with all versions of a thing whose text became a purged skill."""
+        things = {(each.sort, each.key) for each in self.entries if each.version_id in lost}
+        return tuple(
+            each.id
+            for each in self.entries
+            if lost & {each.id, *invariants.bases_of(each)}
+            or each.session_id in sessions
+            or each.by in names
+            or (each.sort, each.key) in things
+        )
+
+    def _trajectories(self, sources: Sequence[Source], sessions: set[str], names: set[str]) -> set[str]:
+        """The trajectories that came from the sources, in all captures of them."""
+        named = _values(sources, SourceKind.TRAJECTORY)
+        places = [source for source in sources if source.kind is SourceKind.IMPORTED]
+        chosen = []
+        for episode in self.episodes:
+            is_chosen = episode.id in named or not sessions.isdisjoint({episode.session_id, episode.parent_session_id})
+            if not is_chosen and (places or names) and not episode.pruned:
+                whole = self.trajectory(episode.id)
+                is_chosen = whole.task.by in names or any(is_from(whole.source, each) for each in places)
+            if is_chosen:
+                chosen.append(episode)
+        return {
+            e.id for e in self.episodes if any(e.id == each.id or invariants.same_attempt(e, each) for each in chosen)
+        }
+
+    def _is_version_from(self, stored: StoredVersion, source: Source) -> bool:
+        version = stored.version
+        if source.kind is SourceKind.IMPORTED:
+            digits = source.value.removeprefix(HASH)
+            is_hash = len(digits) >= LEAST_HASH and version.hash.removeprefix(HASH).startswith(digits)
+            return is_hash or is_from(version.provenance.source, source)
+        if source.kind is SourceKind.PRINCIPAL:
+            birth = next(iter(self.transitions.get(version.id, ())), None)
+            return version.provenance.made_by == source.value or (birth is not None and birth.by == source.value)
+        return False
+
+    def _versions(self, trajectories: set[str], seeds: set[str]) -> set[str]:
+        """The seeds and what was learned from the trajectories, with all that descends from these or has their content."""
+        gone = seeds | {s.version.id for s in self.versions if invariants.trajectories_of(s.version) & trajectories}
+        while True:
+            hashes = {stored.version.hash for stored in self.versions if stored.version.id in gone}
+            more = {s.version.id for s in self.versions if gone & set(s.version.parents) or s.version.hash in hashes}
+            if more <= gone:
+                return gone
+            gone |= more
+
+    def _survivors(
+        self, versions: Sequence[StoredVersion], trajectories: set[str], seeds: set[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Content hash → remaining trajectories. What was imported, or made by a purged name, may not return at all."""
+        known = [episode.id for episode in self.episodes if episode.id not in trajectories]
+        found: dict[str, set[str]] = {}
+        for stored in versions:
+            version = stored.version
+            barred = version.id in seeds or version.provenance.source
+            left = set() if barred else invariants.trajectories_of(version)
+            found[version.hash] = found.get(version.hash, left) & left
+        return {hash_: tuple(identity for identity in known if identity in left) for hash_, left in found.items()}
+
+    def _relearned(self, versions: Sequence[StoredVersion], trajectories: set[str]) -> tuple[str, ...]:
+        """The trajectories that remain and from which a purged version was made, decided on or confirmed."""
+        gone = {stored.version.id for stored in versions}
+        sources = set().union(*(invariants.trajectories_of(stored.version) for stored in versions))
+        sources |= {identity for v in self.verdicts if v.version_id in gone for identity in v.trajectory_ids}
+        sources |= {piece.trajectory_id for piece in self.evidence if piece.version_id in gone}
+        waiting = sources - trajectories
+        return tuple(e.id for e in self.episodes if e.id in waiting and not e.superseded and not e.pruned)
+
+    def _demoted(self, gone: set[str], *, lost: set[str]) -> tuple[str, ...]:
+        """Recallable versions that lose every approval, or, if they have none, something that policy relied on."""
+        found = []
+        for stored in self.versions:
+            version_id = stored.version.id
+            if version_id in gone or stored.status not in RECALLABLE:
+                continue
+            own = {each.id for each in self.approvals if each.version_id == version_id}
+            if own <= lost if own else self._policy_grounds(version_id) & lost:
+                found.append(version_id)
+        return tuple(found)
+
+    def _policy_grounds(self, version_id: str) -> set[str]:
+        """Ids of what policy relied on, if policy made a version recallable."""
+        life = self.transitions.get(version_id, ())
+        entry = next((step for step in reversed(life) if step.after is Status.TRIAL), None)
+        if entry is None or not (entry.before is None or entry.by.startswith("tacit") or entry.by == "policy"):
+            return set()
+        verdicts = {verdict.id for verdict in self.verdicts if verdict.version_id == version_id}
+        return verdicts | {piece.id for piece in self.evidence if piece.version_id == version_id}
 
 
 def tombstones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
@@ -124,114 +214,6 @@ def tombstones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
 
 def _values(sources: Sequence[Source], kind: SourceKind) -> set[str]:
     return {source.value for source in sources if source.kind is kind}
-
-
-def _sessions(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
-    """The named sessions, with their subagents' sessions."""
-    found = _values(sources, SourceKind.SESSION)
-    while more := {e.session_id for e in contents.episodes if e.parent_session_id in found and e.session_id} - found:
-        found |= more
-    return found
-
-
-def _entries(contents: StoreContents, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
-    """Entries based on what is purged, with all versions of a thing whose text became a purged skill."""
-    things = {(each.sort, each.key) for each in contents.entries if each.version_id in lost}
-    return tuple(
-        each.id
-        for each in contents.entries
-        if lost & {each.id, *invariants.bases_of(each)}
-        or each.session_id in sessions
-        or each.by in names
-        or (each.sort, each.key) in things
-    )
-
-
-def _trajectories(contents: StoreContents, sources: Sequence[Source], sessions: set[str], names: set[str]) -> set[str]:
-    """The trajectories that came from the sources, in all captures of them."""
-    named = _values(sources, SourceKind.TRAJECTORY)
-    places = [source for source in sources if source.kind is SourceKind.IMPORTED]
-    chosen = []
-    for episode in contents.episodes:
-        is_chosen = episode.id in named or not sessions.isdisjoint({episode.session_id, episode.parent_session_id})
-        if not is_chosen and (places or names) and not episode.pruned:
-            whole = contents.trajectory(episode.id)
-            is_chosen = whole.task.by in names or any(is_from(whole.source, each) for each in places)
-        if is_chosen:
-            chosen.append(episode)
-    return {
-        e.id for e in contents.episodes if any(e.id == each.id or invariants.same_attempt(e, each) for each in chosen)
-    }
-
-
-def _is_version_from(contents: StoreContents, stored: StoredVersion, source: Source) -> bool:
-    version = stored.version
-    if source.kind is SourceKind.IMPORTED:
-        digits = source.value.removeprefix(HASH)
-        is_hash = len(digits) >= LEAST_HASH and version.hash.removeprefix(HASH).startswith(digits)
-        return is_hash or is_from(version.provenance.source, source)
-    if source.kind is SourceKind.PRINCIPAL:
-        birth = next(iter(contents.transitions.get(version.id, ())), None)
-        return version.provenance.made_by == source.value or (birth is not None and birth.by == source.value)
-    return False
-
-
-def _versions(contents: StoreContents, trajectories: set[str], seeds: set[str]) -> set[str]:
-    """The seeds and what was learned from the trajectories, with all that descends from these or has their content."""
-    gone = seeds | {s.version.id for s in contents.versions if invariants.trajectories_of(s.version) & trajectories}
-    while True:
-        hashes = {stored.version.hash for stored in contents.versions if stored.version.id in gone}
-        more = {s.version.id for s in contents.versions if gone & set(s.version.parents) or s.version.hash in hashes}
-        if more <= gone:
-            return gone
-        gone |= more
-
-
-def _survivors(
-    contents: StoreContents, versions: Sequence[StoredVersion], trajectories: set[str], seeds: set[str]
-) -> dict[str, tuple[str, ...]]:
-    """Content hash → remaining trajectories. What was imported, or made by a purged name, may not return at all."""
-    known = [episode.id for episode in contents.episodes if episode.id not in trajectories]
-    found: dict[str, set[str]] = {}
-    for stored in versions:
-        version = stored.version
-        barred = version.id in seeds or version.provenance.source
-        left = set() if barred else invariants.trajectories_of(version)
-        found[version.hash] = found.get(version.hash, left) & left
-    return {hash_: tuple(identity for identity in known if identity in left) for hash_, left in found.items()}
-
-
-def _relearned(contents: StoreContents, versions: Sequence[StoredVersion], trajectories: set[str]) -> tuple[str, ...]:
-    """The trajectories that remain and from which a purged version was made, decided on or confirmed."""
-    gone = {stored.version.id for stored in versions}
-    sources = set().union(*(invariants.trajectories_of(stored.version) for stored in versions))
-    sources |= {identity for v in contents.verdicts if v.version_id in gone for identity in v.trajectory_ids}
-    sources |= {piece.trajectory_id for piece in contents.evidence if piece.version_id in gone}
-    waiting = sources - trajectories
-    return tuple(e.id for e in contents.episodes if e.id in waiting and not e.superseded and not e.pruned)
-
-
-def _demoted(contents: StoreContents, gone: set[str], *, lost: set[str]) -> tuple[str, ...]:
-    """Recallable versions that lose every approval, or, if they have none, something that policy relied on."""
-    found = []
-    for stored in contents.versions:
-        version_id = stored.version.id
-        if version_id in gone or stored.status not in RECALLABLE:
-            continue
-        own = {each.id for each in contents.approvals if each.version_id == version_id}
-        if own <= lost if own else _policy_grounds(contents, version_id) & lost:
-            found.append(version_id)
-    return tuple(found)
-
-
-def _policy_grounds(contents: StoreContents, version_id: str) -> set[str]:
-    """Ids of what policy relied on, if policy made a version recallable."""
-    life = contents.transitions.get(version_id, ())
-    entry = next((step for step in reversed(life) if step.after is Status.TRIAL), None)
-    if entry is None or not (entry.before is None or entry.by.startswith("tacit") or entry.by == "policy"):
-        return set()
-    verdicts = {verdict.id for verdict in contents.verdicts if verdict.version_id == version_id}
-    return verdicts | {piece.id for piece in contents.evidence if piece.version_id == version_id}
 
 
 _NO_PATHS = frozenset({"cli", "mcp"})
@@ -276,7 +258,7 @@ class Purger:
 
     def descent(self, sources: Iterable[Source]) -> Descent:
         """Everything that came from these sources."""
-        return find_descent(self._contents(), sources)
+        return DescentSearch(self._tables).find(sources)
 
     def remove(self, descent: Descent, purge: Purge) -> None:
         """Remove it all; what remains waits to be learned from and decided on again."""
@@ -293,24 +275,6 @@ class Purger:
         self._tables.vectors.pack_after_removal()
         for tombstone in tombstones_of(descent, purge):
             self._tables.records.add(tombstone)
-
-    def _contents(self) -> StoreContents:
-        skills, records, trajectories = self._tables.skills, self._tables.records, self._tables.trajectories
-        notes = self._tables.notes.rows
-        versions = [skills.versions.at(seq) for seq in skills.versions.all_numbers()]
-        return StoreContents(
-            episodes=trajectories.episodes(),
-            versions=[skills.stored(row) for row in versions],
-            transitions={row["id"]: skills.checked_transitions(row) for row in versions},
-            verdicts=records.verdicts.all(),
-            approvals=records.approvals.all(),
-            uses=records.uses.all(),
-            evidence=records.evidence.all(),
-            remarks=records.remarks.all(),
-            entries=records.all_entries(),
-            notes=[notes.value(row) for row in notes.among(notes.all_numbers())],
-            trajectory=trajectories.whole,
-        )
 
     def _delete_all(self, descent: Descent, purge: Purge) -> None:
         skills, records, passages = self._tables.skills, self._tables.records, self._tables.passages
