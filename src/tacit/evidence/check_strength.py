@@ -110,7 +110,7 @@ def _cannot_fail(command: Command) -> bool:
     inline = next((word for flag, word in pairwise(command.words) if re.fullmatch(r"-[ceE]|--eval|-lc", flag)), None)
     if inline is not None and _CONSTANT_CODE.fullmatch(inline):
         return True
-    idle = IDLE_SHORT_FLAGS.get(program, set()) & set(command.flags) or any(
+    idle = IDLE_SHORT_FLAGS.get(program, frozenset[str]()) & set(command.flags) or any(
         flag.split("=")[0] in IDLE_FLAGS for flag in command.flags
     )
     return program in CHECKERS | CHECK_GOALS.keys() and bool(idle)

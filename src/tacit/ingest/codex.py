@@ -119,13 +119,6 @@ def texts_of(content: Any) -> list[str]:
     return texts
 
 
-def skill_named(content: Any) -> str:
-    """The skill that a person names with their words."""
-    parts = content if isinstance(content, list) else []
-    names = (part.get("name") for part in parts if isinstance(part, dict) and part.get("type") == "skill")
-    return text_of(next(names, ""))
-
-
 def split_host_text(text: str) -> Iterator[tuple[str, bool]]:
     """Split a text in the user's place into pieces, each with whether the host wrote it."""
     request = _REQUEST.search(text) if text.startswith(_EDITOR) else None
@@ -435,7 +428,9 @@ class CodexThread:
     def _complete(self, item: CodexItem, turn_id: str) -> Trajectory | None:
         if item.type == "UserMessage":
             finished = self._ask("\n".join(texts_of(item.content)), turn_id)
-            self._skill = skill_named(item.content) or self._skill
+            named = (part for part in item.content if isinstance(part, dict)) if isinstance(item.content, list) else ()
+            skills = (text_of(part.get("name")) for part in named if part.get("type") == "skill")
+            self._skill = next(skills, "") or self._skill
             return finished
         if item.type == "AgentMessage":
             self._answer("\n".join(texts_of(item.content)))
@@ -495,17 +490,22 @@ class CodexThread:
 
     def _respond(self, given: Response) -> Trajectory | None:
         self._is_due = self._is_due or given.role == "assistant" or text_of(given.type) in _CALLS
-        if given.type == "message":
-            self._converse(given)
-            return None
-        if given.type == "agent_message":  # what one agent writes to another: a subagent's task, or what it found
-            text = "\n".join(texts_of(given.content))
+        texts, call_id = texts_of(given.content), text_of(given.call_id)
+        if given.type == "message" and given.role == "assistant":
+            if not self._has_items:
+                self._answer("\n".join(texts))
+        elif given.type == "message":
+            kinds = (given.noted or {}).get("content_item_kinds")
+            kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
+            for text, kind in zip(texts, kinds, strict=True):
+                if is_kept(text, text_of(kind)):
+                    self._context(text)
+        elif given.type == "agent_message":  # what one agent writes to another: a subagent's task, or what it found
+            text = "\n".join(texts)
             if self._is_subagent and not self._is_asked:
                 return self._ask(text.partition("Payload:\n")[2].strip() or text)
             self._context(text)
-            return None
-        call_id = text_of(given.call_id)
-        if given.type == "custom_tool_call" and given.name == _PROGRAM:
+        elif given.type == "custom_tool_call" and given.name == _PROGRAM:
             self._program = Program(call_id, bounded(text_of(given.input)), self._message_id())
         elif text_of(given.type) in _CALLS:
             if not (given.name == _WAIT and self._program):  # waits for the program, and does nothing itself
@@ -513,18 +513,6 @@ class CodexThread:
         elif given.type in ("function_call_output", "custom_tool_call_output"):
             self._output(call_id, given.output)
         return None
-
-    def _converse(self, given: Response) -> None:
-        texts = texts_of(given.content)
-        if given.role == "assistant":
-            if not self._has_items:
-                self._answer("\n".join(texts))
-            return
-        kinds = (given.noted or {}).get("content_item_kinds")
-        kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
-        for text, kind in zip(texts, kinds, strict=True):
-            if is_kept(text, text_of(kind)):
-                self._context(text)
 
     def _act(self, calls: list[Call], call_id: str, message_id: str = "") -> None:
         self._release()

@@ -61,13 +61,7 @@ MEDDLING = re.compile(
     r"PYTEST_(?:ADDOPTS|PLUGINS)|MAKEFLAGS|GOFLAGS|npm_config_\w+|SKIP|BASH_ENV|LD_PRELOAD", re.IGNORECASE
 )
 """Variables that can disable a check."""
-IDLE_SHORT_FLAGS = {
-    "make": {"-n", "-i", "-q", "-p", "-t"},
-    "gmake": {"-n", "-i", "-q", "-p", "-t"},
-    "pytest": {"-h", "-V"},
-    "ruff": {"-e"},
-    "tsc": {"-v", "-h"},
-}
+IDLE_SHORT_FLAGS = by_program(("make gmake", "-n -i -q -p -t"), ("pytest", "-h -V"), ("ruff", "-e"), ("tsc", "-v -h"))
 WITH_SUBCOMMAND = frozenset(
     "git npm pnpm yarn bun deno cargo go make gmake just task docker docker-compose podman kubectl helm terraform "
     "pip pip3 uv uvx poetry pdm hatch rye gh glab aws gcloud az brew apt apt-get dnf yum systemctl mvn mvnw "
