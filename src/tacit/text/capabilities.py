@@ -66,12 +66,6 @@ def added(now: Capabilities, before: Capabilities) -> Capabilities:
     return _picked(lambda name: (value for value in getattr(now, name) if value not in getattr(before, name)))
 
 
-def united(several: Iterable[Capabilities]) -> Capabilities:
-    """Return all values of several capabilities, each once."""
-    found = list(several)
-    return _picked(lambda name: dict.fromkeys(value for each in found for value in getattr(each, name)))
-
-
 def _picked(pick: Callable[[str], Iterable[str]]) -> Capabilities:
     return Capabilities(**{name: tuple(pick(name)) for name in CATEGORIES})
 
@@ -80,7 +74,8 @@ def narrowed(outer: Capabilities | None, inner: Capabilities | None) -> Capabili
     """Return what both allow; None allows everything."""
     if outer is None or inner is None:
         return inner if outer is None else outer
-    return united((added(inner, beyond(inner, outer)), added(outer, beyond(outer, inner))))
+    both = (added(inner, beyond(inner, outer)), added(outer, beyond(outer, inner)))
+    return _picked(lambda name: dict.fromkeys(value for each in both for value in getattr(each, name)))
 
 
 def capabilities_text(capabilities: Capabilities, *, most: int = 4) -> str:

@@ -2,7 +2,7 @@
 
 `cd /w/app && CI=1 uv run pytest -q tests/a.py 2>&1 | tail -5` has the form `uv run pytest`: wrapper, program and subcommand.
 Options, settings, targets and folder are kept apart, so that two calls can be compared part by part. Redirections, pagers and
-preparation (`cd`, `export`) are left out. Wrappers that nobody listed are found by comparison (`wraps`).
+preparation (`cd`, `export`) are left out. Wrappers that nobody listed are found by comparison (`wrapper_of`).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def command_forms(line: str) -> tuple[CommandForm, ...]:
 
 def same_goal(one: CommandForm, other: CommandForm) -> bool:
     """Whether two calls try for the same thing: equal goals, or one is the other behind a wrapper."""
-    return one.goal == other.goal or wraps(one, other) or wraps(other, one)
+    return one.goal == other.goal or bool(wrapper_of(one, other) or wrapper_of(other, one))
 
 
 def follows(form: CommandForm, advised: CommandForm) -> bool:
@@ -97,13 +97,8 @@ def follows(form: CommandForm, advised: CommandForm) -> bool:
     )
 
 
-def wraps(outer: CommandForm, inner: CommandForm) -> bool:
-    """Whether the outer call runs the inner one: its program and subcommand stand among the outer words."""
-    return bool(wrapper_of(outer, inner))
-
-
 def wrapper_of(outer: CommandForm, inner: CommandForm) -> str:
-    """Return the words before the inner call in the outer one; empty where it does not run it."""
+    """Return the words before the inner call, whose program and subcommand stand among the outer ones; empty if not."""
     if outer.text != inner.text and outer.text.endswith(f" {inner.text}"):
         return outer.text.removesuffix(inner.text).strip()
     own = tuple(inner.text.split())

@@ -149,13 +149,9 @@ def forms_of(text: str, *, original: str = "") -> list[str]:
 @lru_cache(maxsize=1024)
 def _cached_forms(text: str) -> tuple[str, ...]:
     """Return the forms of a text, cached, since it is compared with many attempts."""
-    return tuple(forms_of(assembled(text), original=text))
-
-
-def assembled(command: str) -> str:
-    """Return a command with its own variables filled in."""
-    values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(command)}
-    return _USED.sub(lambda match: values.get(match[1], match[0]), command) if values else command
+    values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(text)}  # a command with its own variables
+    filled = _USED.sub(lambda match: values.get(match[1], match[0]), text) if values else text
+    return tuple(forms_of(filled, original=text))
 
 
 def _plain(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Capabilities
-from tacit.text.capabilities import CATEGORIES, added, beyond, capabilities_text, narrowed, parse_allowance, united
+from tacit.text.capabilities import CATEGORIES, added, beyond, capabilities_text, narrowed, parse_allowance
 from tests.raising import raises
 
 
@@ -90,4 +90,3 @@ def test_capabilities_are_reported_in_words():
     assert capabilities_text(Capabilities()) == ""
     many = Capabilities(hosts=tuple("abcde"), effects=("sends",))
     assert capabilities_text(many) == "hosts a, b, c, d and 1 more; effects sends"
-    assert united([Capabilities(hosts=("a",)), Capabilities(hosts=("b", "a"))]) == Capabilities(hosts=("a", "b"))

