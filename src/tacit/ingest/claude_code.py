@@ -270,11 +270,12 @@ class ClaudeThread:
         synthetic = bool(record.isApiErrorMessage) or message.model == _SYNTHETIC
         if not synthetic:
             self.attempts.note(model=message.model or "")
-        if spent := message.usage:
+        if message.usage is not None:
+            count = {name: count_of(value) for name, value in message.usage.items()}
             usage = Usage(
-                input_tokens=count_of(spent.input_tokens) + count_of(spent.cache_creation_input_tokens),
-                output_tokens=count_of(spent.output_tokens),
-                cached_tokens=count_of(spent.cache_read_input_tokens),
+                input_tokens=count.get("input_tokens", 0) + count.get("cache_creation_input_tokens", 0),
+                output_tokens=count.get("output_tokens", 0),
+                cached_tokens=count.get("cache_read_input_tokens", 0),
             )
             self.attempts.spend(message.id or record.uuid or "", usage)
         blocks = message.content if isinstance(message.content, list) else [Block(type="text", text=message.content)]

@@ -44,22 +44,13 @@ class Block(msgspec.Struct):
     is_error: Any = None
 
 
-class ClaudeUsage(msgspec.Struct):
-    """Token counts of one model message."""
-
-    input_tokens: Any = None
-    output_tokens: Any = None
-    cache_creation_input_tokens: Any = None
-    cache_read_input_tokens: Any = None
-
-
 class ClaudeMessage(msgspec.Struct):
     """A message of either side; its usage is repeated in each of its records."""
 
     content: str | list[Block] = ""
     id: str | None = None
     model: str | None = None
-    usage: ClaudeUsage | None = None
+    usage: dict[str, Any] | None = None
 
 
 class Structured(msgspec.Struct):
