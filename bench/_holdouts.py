@@ -170,7 +170,7 @@ def coverage(rounds: int, seed: int) -> dict[str, Any]:
             rows = simulated(cell, f"{seed}/{cell.name}/{number}")
             measured = lift(rows)
             asked += 1
-            silent += not measured.known
+            silent += measured.success is None
             _count(seen, measured, _truths(cell, steps))
             if measured.success is not None:
                 widths.append(measured.success.high - measured.success.low)

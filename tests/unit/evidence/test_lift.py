@@ -46,7 +46,7 @@ def success(found: Lift) -> tuple[float, float, float]:
 
 def test_a_lift_is_the_difference_of_the_two_arms() -> None:
     found = lift(runs((56, 70), (48, 80)))
-    assert (found.shown, found.held_back, found.known) == (70, 80, True)
+    assert (found.shown, found.held_back) == (70, 80)
     assert success(found) == pytest.approx((0.2, 0.0528, 0.3382), abs=1e-4)
     assert found.success is not None
     assert found.success.low > 0
@@ -55,7 +55,7 @@ def test_a_lift_is_the_difference_of_the_two_arms() -> None:
 @pytest.mark.parametrize("arms", [((9, 9), (5, 40)), ((20, 40), (4, 9))])
 def test_nothing_is_claimed_before_both_arms_have_enough_runs(arms: tuple[tuple[int, int], tuple[int, int]]) -> None:
     found = lift(runs(*arms))
-    assert not found.known
+    assert found.success is None
     assert found.differences == {}
     assert min(found.shown, found.held_back) == LEAST_RUNS - 1
     assert lift([]) == Lift()
@@ -159,13 +159,13 @@ def test_few_runs_of_one_model_are_pulled_towards_the_others() -> None:
 def test_a_model_with_almost_no_runs_gets_no_figure_and_one_model_is_the_whole() -> None:
     rows = runs((80, 100), (50, 100), model="large")
     single = run(901, works=False, model="rare")
-    assert not by_key([*rows, single], lambda row: row.model)["rare"].known
+    assert not by_key([*rows, single], lambda row: row.model)["rare"].success
     assert by_key(rows, lambda row: row.model)["large"] == lift(rows)
 
 
 def test_no_key_is_reported_before_the_whole_is_known() -> None:
     rows = [*runs((5, 6), (1, 3), model="a"), *runs((5, 6), (1, 3), start=50, model="b")]
-    assert not any(each.known for each in by_key(rows, lambda row: row.model).values())
+    assert not any(each.success for each in by_key(rows, lambda row: row.model).values())
 
 
 def test_order_of_the_rows_does_not_matter() -> None:

@@ -50,7 +50,7 @@ def test_an_unused_skill_has_empty_figures(loop: Tacit) -> None:
     (record,) = loop.archive.records()
     assert (record.shown, record.worked, record.failed, record.followed) == (0, 0, 0, {})
     assert not record.reliability.known
-    assert not record.lift.known
+    assert record.lift.success is None
     assert record.used_at is None
 
 
