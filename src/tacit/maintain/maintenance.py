@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
+from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, coded
 from tacit.domain.ports import LanguageModel
@@ -140,21 +141,18 @@ class Maintenance:
             raise Mistake(
                 "there is no project to try anything in", code="no_project", hint="open the store of a project"
             )
-        tried = revalidation.revalidations(
-            self._store, self.context.place.project, revalidation.replayed, at=self.context.now()
-        )
-        found = self.keep_results(tried, keep=keep, progress=progress)
+        project, at = self.context.place.project, self.context.now()
+        tried = revalidation.revalidations(self._store, project, revalidation.replayed, at=at, progress=progress)
+        found = self.keep_results(tried, keep=keep)
         if keep:
             self._publish()
         return found
 
-    def keep_results(
-        self, tried: Iterable[revalidation.Tried], *, keep: bool = False, progress: Progress | None = None
-    ) -> list[Care]:
+    def keep_results(self, tried: Iterable[tuple[Care, Evidence | None]], *, keep: bool = False) -> list[Care]:
         """Return what came of running skills again; with `keep` it is stored as evidence and may change statuses."""
         found: list[Care] = []
         left_alone, policy = pinned(self._store.remarks(about=About.PIN)), self.context.config.policy
-        for done, total, care, evidence in tried:
+        for care, evidence in tried:
             wanted = dataclasses.replace(care, move=None) if care.skill_id in left_alone else care
             if keep:
                 with self._store.transaction():
@@ -166,8 +164,6 @@ class Maintenance:
                         self._store.add_transition(wanted.move)
                     apply_status_changes(self._store, policy, at=self.context.now(), version_ids=[wanted.subject])
             found.append(dataclasses.replace(wanted, applied=keep and bool(wanted.remark or wanted.move)))
-            if progress:
-                progress(done, total)
         return found
 
     def record_dependencies(self) -> None:

@@ -24,7 +24,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
-from tacit.maintain.status_changes import care_of
+from tacit.maintain.status_changes import Progress, care_of
 from tacit.providers.ground import FoundRequirements, Requirements
 from tacit.store import Store
 from tacit.store.encoding import unpack
@@ -53,8 +53,6 @@ _TARGET = re.compile(r"[\w][\w.:/-]*")
 
 Look = Callable[[Requirements, Path], FoundRequirements]
 Attempt = Callable[[SkillContent, Path], Check]
-Tried = tuple[int, int, Care, Evidence | None]
-"""How many are done, of how many, and the result of this one."""
 
 
 # --- contracts --------------------------------------------------------------------------------------------------------
@@ -112,7 +110,9 @@ def replayed(content: SkillContent, project: Path) -> Check:
     return Replay(dataclasses.replace(content, steps=tuple(steps)), project, examples).verify()
 
 
-def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime) -> Iterator[Tried]:
+def revalidations(
+    store: Store, project: Path, attempt: Attempt, *, at: datetime, progress: Progress | None = None
+) -> Iterator[tuple[Care, Evidence | None]]:
     """Run the current version of each usable or stale procedure again, and yield the results one by one.
 
     A stale version that works again goes back on trial; a failure counts against a version like any other evidence. A
@@ -128,7 +128,9 @@ def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime
         same_day = [each.outcome for each in results if evidence and each.task == evidence.task]
         if evidence and same_day and same_day[-1] is evidence.outcome:
             care, evidence = dataclasses.replace(care, remark=None), None
-        yield done, len(newest_versions), care, evidence
+        yield care, evidence
+        if progress:
+            progress(done, len(newest_versions))
 
 
 def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datetime) -> tuple[Care, Evidence | None]:

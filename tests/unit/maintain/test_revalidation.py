@@ -85,7 +85,7 @@ def test_what_cannot_be_tried_here_is_neither_for_nor_against_it(loop: Tacit, tm
     def refuse(content: SkillContent, project: Path) -> Check:
         raise VerifierOutage("no postcondition has a check")
 
-    ((_, _, care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, refuse, at=NOW)
+    ((care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, refuse, at=NOW)
     assert care.codes == ("not_checkable",)
     assert (evidence, care.move, care.remark) == (None, None, None)
 
@@ -96,7 +96,7 @@ def test_what_was_tried_again_is_machine_verified_evidence(
 ) -> None:
     version_id = approved(loop)
     done = Check(passed=passed, verifier="replay: make check", detail="done")
-    ((_, _, care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=NOW)
+    ((care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=NOW)
     assert evidence is not None
     assert (evidence.version_id, evidence.outcome, evidence.grade) == (version_id, outcome, Grade.MACHINE)
     assert care.move is None, "evidence moves it, not one try"
@@ -109,7 +109,7 @@ def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loo
     assert care.move is not None
     loop.context.store.add_transition(care.move)
     done = Check(passed=True, verifier="replay: make check")
-    ((_, _, again, _),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=later(2))
+    ((again, _),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=later(2))
     assert again.move is not None
     assert (again.move.version_id, again.move.after) == (version_id, Status.TRIAL)
 
@@ -121,8 +121,12 @@ def test_only_the_current_version_is_tried(loop: Tacit, tmp_path: Path) -> None:
     newer = loop.propose(made, by="ann", origin=Origin.USER, revises=loop.version("release")).version_id
     loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(newer).literals])
     done = Check(passed=True, verifier="replay: make check")
-    ((_, total, care, _),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=NOW)
-    assert (total, care.subject) == (1, newer)
+    counts: list[tuple[int, int]] = []
+    tried = revalidation.revalidations(
+        loop.context.store, tmp_path, lambda *_: done, at=NOW, progress=lambda *now: counts.append(now)
+    )
+    assert [care.subject for care, _ in tried] == [newer]
+    assert counts == [(1, 1)]
 
 
 def test_without_a_repository_that_is_reported(tmp_path: Path) -> None:
