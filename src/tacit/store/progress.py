@@ -67,11 +67,9 @@ class Outlines:
     @reads
     def missing(self) -> list[str]:
         """Ids of learned trajectories without a readable outline of the present version."""
-        sql = (
-            "SELECT id FROM trajectories WHERE learned = 1 AND pruned = 0 AND superseded = 0 AND id NOT IN "
-            f"(SELECT id FROM outlines WHERE version = {OUTLINE_VERSION}) ORDER BY seq"
-        )
-        return [row[0] for row in self._connection.run(sql)] + self._damaged()
+        readable = {outline.trajectory_id for outline in self.all()}
+        sql = "SELECT id FROM trajectories WHERE learned = 1 AND pruned = 0 AND superseded = 0 ORDER BY seq"
+        return [identity for (identity,) in self._connection.run(sql) if identity not in readable]
 
     @reads
     def unmined(self) -> list[str]:
@@ -94,15 +92,6 @@ class Outlines:
     def forget_pruned(self) -> None:
         """Drop the outlines of pruned trajectories: retention covers them too."""
         self._connection.run("DELETE FROM outlines WHERE id IN (SELECT id FROM trajectories WHERE pruned = 1)")
-
-    def _damaged(self) -> list[str]:
-        found = []
-        for seq, identity in self._connection.run(f"SELECT seq, id FROM outlines WHERE id IN {_CURRENT} ORDER BY seq"):
-            try:
-                self.rows.value(self.rows.at(seq))
-            except StoreDamaged:
-                found.append(identity)
-        return found
 
 
 class SessionNotes:
