@@ -13,7 +13,7 @@ from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.stored import Bookmark, NoteKind, SessionNote
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean, stamp
-from tacit.store.rows import Records, same
+from tacit.store.rows import Records, same_names
 
 _CURRENT = "(SELECT id FROM trajectories WHERE pruned = 0 AND superseded = 0)"
 
@@ -99,7 +99,7 @@ class SessionNotes:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        columns = {**same("id", "session_id"), "drawer": "kind", **same("agent", "expires_at")}
+        columns = {**same_names("id", "session_id"), "drawer": "kind", **same_names("agent", "expires_at")}
         self.rows = Records(connection, "jottings", kind=SessionNote, columns=columns)
 
     @writes

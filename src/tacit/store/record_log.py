@@ -22,7 +22,7 @@ from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean
-from tacit.store.rows import Columns, Records, Values, same
+from tacit.store.rows import Columns, Records, Values, same_names
 
 T = TypeVar("T")
 
@@ -96,27 +96,27 @@ class RecordLog:
         self._connection = connection
         self._audit = audit
         self.verdicts = AppendedRecords(
-            connection, audit, "verdicts", kind=Verdict, columns=same("id", "version_id", "decision"),
+            connection, audit, "verdicts", kind=Verdict, columns=same_names("id", "version_id", "decision"),
             note=_verdict_note, owner=_version_owner,
         )  # fmt: skip
         self.approvals = AppendedRecords(
-            connection, audit, "approvals", kind=Approval, columns=same("id", "version_id", "at"),
+            connection, audit, "approvals", kind=Approval, columns=same_names("id", "version_id", "at"),
             note=lambda each: AuditNote(action="approval", subject=each.version_id, actor=each.by, at=each.at),
             owner=_version_owner,
         )  # fmt: skip
         self.uses = AppendedRecords(
-            connection, audit, "uses", kind=Use, columns=same("id"),
+            connection, audit, "uses", kind=Use, columns=same_names("id"),
             note=lambda each: AuditNote(action="use", subject=each.id, actor=each.surface, at=each.at),
         )  # fmt: skip
         self.evidence = AppendedRecords(
-            connection, audit, "evidence", kind=Evidence, columns=same("id", "version_id", "at", "grade"),
+            connection, audit, "evidence", kind=Evidence, columns=same_names("id", "version_id", "at", "grade"),
             note=lambda each: AuditNote(
                 action=f"evidence {each.outcome} {each.grade}", subject=each.version_id, actor=each.by, at=each.at
             ),
             owner=_version_owner,
         )  # fmt: skip
         self.remarks = AppendedRecords(
-            connection, audit, "remarks", kind=Remark, columns=same("id", "subject", "about", "at"),
+            connection, audit, "remarks", kind=Remark, columns=same_names("id", "subject", "about", "at"),
             note=lambda each: AuditNote(
                 action=f"remark {each.about}", subject=each.subject, actor=each.by, at=each.at
             ),
@@ -124,16 +124,16 @@ class RecordLog:
         )  # fmt: skip
         self.entries = EntryRecords(
             connection, audit, "entries", kind=LedgerEntry,
-            columns={"id": "id", "sort": None, **same("key", "session_id", "at")},
+            columns={"id": "id", "sort": None, **same_names("key", "session_id", "at")},
             note=lambda each: AuditNote(action=f"entry {each.SORT}", subject=each.key, actor=each.by, at=each.at),
             owner=lambda row: _entry_owner(row["sort"], row["key"]),
         )  # fmt: skip
         self.tombstones = AppendedRecords(
-            connection, audit, "tombstones", kind=Tombstone, columns=same("id"), first_wins=True,
+            connection, audit, "tombstones", kind=Tombstone, columns=same_names("id"), first_wins=True,
             note=lambda each: AuditNote(action="tombstone", subject=each.id, actor=each.by, at=each.at),
         )  # fmt: skip
         self.backups = AppendedRecords(
-            connection, audit, "backups", kind=Manifest, columns=same("id"), first_wins=True,
+            connection, audit, "backups", kind=Manifest, columns=same_names("id"), first_wins=True,
             note=lambda each: AuditNote(action="backup", subject=each.id, at=each.purged_at or each.at),
         )  # fmt: skip
         self._has_tombstones = schema >= TOMBSTONES_SINCE

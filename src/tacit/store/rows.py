@@ -134,7 +134,7 @@ Columns = Mapping[str, str | Callable[[Any], Any] | None]
 """Column → the attribute or function of a value that it repeats; nothing where the caller gives what the column holds."""
 
 
-def same(*names: str) -> dict[str, str]:
+def same_names(*names: str) -> dict[str, str]:
     """Columns that hold the attributes of the same names."""
     return {name: name for name in names}
 

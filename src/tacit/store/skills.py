@@ -18,13 +18,13 @@ from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import clean
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, terms_in, version_words
-from tacit.store.rows import Records, Values, same
+from tacit.store.rows import Records, Values, same_names
 from tacit.store.word_index import WordIndex
 
 SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
 _CONTENT_COLUMNS = {"kind": "content.kind", "name": "content.name"}
-_VERSION_COLUMNS = {**same("id", "skill_id", "hash"), **_CONTENT_COLUMNS, "status": None, "life": None}
-_TRANSITION_COLUMNS = {**same("id", "version_id"), "status": "after"}
+_VERSION_COLUMNS = {**same_names("id", "skill_id", "hash"), **_CONTENT_COLUMNS, "status": None, "life": None}
+_TRANSITION_COLUMNS = {**same_names("id", "version_id"), "status": "after"}
 _CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
 _CUES = b'"cues":[{'
 _NEVER = (-1, -1, -1)
@@ -39,7 +39,7 @@ class Skills:
         self._connection = connection
         self._audit = audit
         self._tombstone = tombstone
-        self.skills = Records(connection, SKILLS, kind=Skill, columns=same("id", "kind"))
+        self.skills = Records(connection, SKILLS, kind=Skill, columns=same_names("id", "kind"))
         self.versions = Records(connection, VERSIONS, kind=SkillVersion, columns=_VERSION_COLUMNS)
         self.transitions = Records(connection, TRANSITIONS, kind=Transition, columns=_TRANSITION_COLUMNS)
         self.written = 0
