@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
@@ -108,7 +108,7 @@ class SkillRun:
         found = []
         for call in tool_calls(self.trajectory):
             step, arguments = call.step, essential(call.step.arguments)
-            general = _mapped(arguments, partial(general_text, values=values, workspace=call.workspace))
+            general = map_texts(arguments, partial(general_text, values=values, workspace=call.workspace))
             found.append(
                 RunCall(
                     step=step,
@@ -191,7 +191,7 @@ def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
     command = command_of(tool, arguments)
     if command:
         return f"$ {canonical_command(_local(command))}"
-    return f"{plain_name(tool)} {digest(_mapped(essential(arguments), _local))}"
+    return f"{plain_name(tool)} {digest(map_texts(essential(arguments), _local))}"
 
 
 def step_key(step: SkillStep) -> str:
@@ -324,13 +324,13 @@ def _local(text: str) -> str:
     return text.replace(f"cd {{{_WORKSPACE}}} && ", "").replace(f"{{{_WORKSPACE}}}/", "")
 
 
-def _mapped(value: Any, change: Any) -> Any:
-    """Nested arguments with every text mapped."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return nested arguments with every text mapped."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {name: _mapped(item, change) for name, item in value.items()}
-    return [_mapped(item, change) for item in value] if isinstance(value, list | tuple) else value
+        return {name: map_texts(item, change) for name, item in value.items()}
+    return [map_texts(item, change) for item in value] if isinstance(value, list | tuple) else value
 
 
 MADE_BY = "tacit.refinement/1"

@@ -18,6 +18,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
+from tacit.evidence.friction import map_texts
 from tacit.maintain.status_changes import care_of
 from tacit.recall.retrieval import parts_of
 from tacit.store import Store, queries
@@ -200,11 +201,7 @@ def _with_renamed_parameters(content: SkillContent, names: Mapping[str, str]) ->
     mark = re.compile(r"\{(" + "|".join(map(re.escape, names)) + r")\}")
 
     def renamed_value(value: Any) -> Any:
-        if isinstance(value, str):
-            return mark.sub(lambda found: f"{{{names[found[1]]}}}", value)
-        if isinstance(value, Mapping):
-            return {key: renamed_value(item) for key, item in value.items()}
-        return [renamed_value(item) for item in value] if isinstance(value, list | tuple) else value
+        return map_texts(value, lambda text: mark.sub(lambda found: f"{{{names[found[1]]}}}", text))
 
     def condition(each: Condition) -> Condition:
         return dataclasses.replace(
