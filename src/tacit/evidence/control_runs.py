@@ -83,6 +83,11 @@ class Lift:
     differences: Mapping[Measure, LiftDifference] = field(default_factory=dict)
 
     @property
+    def known(self) -> bool:
+        """Whether anything is claimed about success."""
+        return Measure.SUCCESS in self.differences
+
+    @property
     def success(self) -> LiftDifference | None:
         """The share of successes that it adds."""
         return self.differences.get(Measure.SUCCESS)
