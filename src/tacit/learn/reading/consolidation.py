@@ -31,7 +31,7 @@ CHUNK = 60
 """Proposals in one list for the model."""
 MAX_DESCRIPTION = 480
 MAX_SPANS = 12
-DROP_REASONS = frozenset({"obvious", "one_time", "unclear", "wrong"})
+DROP_REASONS = frozenset({"obvious", "one_time", "minor", "unclear", "wrong"})
 """Why the second reading may drop a proposal, as `merge-1.json` says; other reasons are passed over."""
 _CODE = re.compile(r"`([^`]+)`")
 
