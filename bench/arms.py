@@ -41,8 +41,7 @@ from _arms_training import Lessons, recipe_of
 from tacit.api import Tacit
 from tacit.config.settings import Size
 from tacit.domain.trajectory import Trajectory
-from tacit.features.evaluate.actors.chat_server import ChatServer
-from tacit.features.evaluate.actors.model_agent import ModelActor
+from tacit.features.evaluate.actors.model_agent import ChatServer, ModelActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.base_model import load_base_model

@@ -7,7 +7,7 @@ another one finds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,9 @@ class Aids:
         tools = tuple(tool.name for tool in exercise.tools)
         key = (kind, exercise.task, tools)
         if key not in self._made:
-            self._made[key] = self._make(kind)(self.memory, exercise.task, tools)
+            make = {AidKind.TRAJECTORY: self._trajectory, AidKind.PLACEBO: self._placebo}.get(kind)
+            task, memory = exercise.task, self.memory
+            self._made[key] = make(memory, task, tools) if make else self._recalled(memory, task, tools, kind)
         return self._made[key]
 
     def contents(self) -> str:
@@ -103,26 +105,17 @@ class Aids:
             found.append(PastAttempt(id=episode.id, session_id=episode.session_id, task=episode.task, turns=turns))
         return found
 
-    def _make(self, kind: AidKind) -> Callable[[Tacit, str, tuple[str, ...]], Aid]:
-        return {
-            AidKind.SKILLS: self._skills,
-            AidKind.KNOWLEDGE: self._knowledge,
-            AidKind.TRAJECTORY: self._trajectory,
-            AidKind.PLACEBO: self._placebo,
-        }[kind]
-
-    def _skills(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
-        return self._recalled(memory, task, AidKind.SKILLS, kinds=_SKILL_KINDS, tools=tools or None)
-
-    def _knowledge(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
-        del tools  # documents can be read whatever tools there are
-        return self._recalled(memory, task, AidKind.KNOWLEDGE, kinds=(Kind.REFERENCE,), tools=None)
-
-    def _recalled(
-        self, memory: Tacit, task: str, kind: AidKind, *, kinds: tuple[Kind, ...], tools: tuple[str, ...] | None
-    ) -> Aid:
-        budget = self._budget_tokens
-        selection = memory.recall(task, k=self._k, budget_tokens=budget, kinds=kinds, tools=tools, keep=False)
+    def _recalled(self, memory: Tacit, task: str, tools: tuple[str, ...], kind: AidKind = AidKind.SKILLS) -> Aid:
+        """Return recalled skills, or passages of documents, which can be read whatever tools there are."""
+        is_knowledge = kind is AidKind.KNOWLEDGE
+        selection = memory.recall(
+            task,
+            k=self._k,
+            budget_tokens=self._budget_tokens,
+            kinds=(Kind.REFERENCE,) if is_knowledge else _SKILL_KINDS,
+            tools=None if is_knowledge else tools or None,
+            keep=False,
+        )
         items = (*selection.items, *selection.standing)
         text = _framed([item.text for item in items], task)
         standing = (item.version_id for item in selection.standing)
@@ -143,7 +136,7 @@ class Aids:
 
     def _placebo(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
         """Return the least fitting skills, about as long as the right ones; empty if those are empty."""
-        right = self._skills(memory, task, tools)
+        right = self._recalled(memory, task, tools)
         wanted = estimate_tokens(right.text) - application.frame_tokens()
         asked = term_set(task)
         chosen: list[tuple[str, str]] = []

@@ -38,6 +38,15 @@ class ChatMessage:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's text up to the end of its turn, and how many tokens were read and generated."""
+
+    text: str
+    context_tokens: int
+    output_tokens: int
+
+
 def prompt_messages(
     task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()
 ) -> list[ChatMessage]:
@@ -98,13 +107,10 @@ def form_hash() -> str:
     """Return a hash of the format; an adapter trained with another one is not used."""
     tool = Tool(name="look", description="Looks. At what?", required=("at",), optional=("for",))
     call = Call(tool="look", arguments={"at": "é", "for": ["x"]})
-    turns = [
-        Turn(call=call, observation="seen " * OBSERVATION_CHARACTERS),
-        Turn(call=call, observation="no", failed=True),
-    ]
-    content = [
-        (message.role, message.content) for message in attempt_messages("look", [tool], turns, aid="Look first.")
-    ]
+    long = Turn(call=call, observation="seen " * OBSERVATION_CHARACTERS)
+    turns = [long, Turn(call=call, observation="no", failed=True)]
+    messages = attempt_messages("look", [tool], turns, aid="Look first.")
+    content = [(message.role, message.content) for message in messages]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 

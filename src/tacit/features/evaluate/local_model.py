@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from tacit.domain.errors import Mistake, ModelOutage, NotFound, Refusal
 from tacit.features.evaluate.base_model import BaseModel, load_base_model, require_train_extra
-from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, ChatMessage
+from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, ChatMessage, ModelReply
 
 CPU_TOKENS, GPU_TOKENS = 8_192, 196_608
 """Most tokens of one batch, prompt and answer together."""
@@ -25,15 +25,6 @@ LOOK_EVERY = 8
 """After how many tokens finished rows are looked for: each look makes the device wait."""
 PLAIN_LORA = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "modules_to_save": None, "bias": "none"}
 """What a configuration must have for the adapter to be one product of two matrices per weight."""
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedReply:
-    """A generated text, and how many tokens were read and generated."""
-
-    text: str
-    context_tokens: int
-    output_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,7 @@ class LocalModel:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[GeneratedReply]:
+    ) -> list[ModelReply]:
         """Return the next message of each conversation, up to the end of the turn."""
         asked = prompts(conversations, self.base.tokenizer)
         lengths = [len(tokens) for tokens in asked]
@@ -80,7 +71,7 @@ class LocalModel:
             [generated[one] for one in range(len(asked))], skip_special_tokens=True
         )
         return [
-            GeneratedReply(text, lengths[one], len(generated[one]) + (len(generated[one]) < max_tokens))
+            ModelReply(text, lengths[one], len(generated[one]) + (len(generated[one]) < max_tokens))
             for one, text in enumerate(texts)
         ]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import digest
@@ -23,7 +22,6 @@ from tacit.features.evaluate.suite import (
     Aid,
     AidKind,
     Arm,
-    AttemptCost,
     AttemptScore,
     Exercise,
     InFiles,
@@ -42,26 +40,26 @@ Given = Mapping[tuple[str, str], Aid]
 """Arm and exercise → the aid."""
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of a run that do not change what is measured."""
-
-    seeds: int
-    """How often every exercise is attempted under every arm (default 1)."""
-    batch: int
-    """How many worlds an agent gets at once (default: what it wants, or `BATCH`)."""
-    progress: Progress | None
-    """Called with the number of recorded attempts, and of how many."""
-
-
 def run_suite(
-    suite: Suite, arms: Sequence[Arm], actor: Actor, aids: Aids, *, folder: Path, **options: Unpack[RunOptions]
+    suite: Suite,
+    arms: Sequence[Arm],
+    actor: Actor,
+    aids: Aids,
+    *,
+    folder: Path,
+    seeds: int = 1,
+    batch: int = 0,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Attempt every exercise under every arm, once per seed, and record the results in a folder.
+
+    An agent gets `batch` worlds at once; by default as many as it wants. `progress` is called with the number of recorded
+    attempts, and of how many.
 
     Raises `Mistake` if the agent cannot act under an arm, and `Refusal` if the figures would mean nothing: the memory knows
     the tasks, a state was not reset, or the folder holds another run.
     """
-    exercises, seeds = list(suite.exercises()), options.get("seeds", 1)
+    exercises = list(suite.exercises())
     _check(suite, exercises, arms, actor, aids, seeds=seeds)
     _check_memory(suite, exercises, arms, aids)
     given = {
@@ -85,8 +83,7 @@ def run_suite(
     )
     with RunRecord(folder, header) as record, TranscriptWriter(folder, exercises, reset=not record.rows) as words:
         attempts = _Attempts(suite, actor, aids, given, record, words)
-        batch = options.get("batch", getattr(actor, "at_once", BATCH))
-        attempts.make(exercises, batch=batch, progress=options.get("progress"))
+        attempts.make(exercises, batch=batch or getattr(actor, "at_once", BATCH), progress=progress)
         return record.result()
 
 
@@ -127,10 +124,24 @@ class _Attempts:
         worlds = [self._fresh(exercise, arm) for exercise in exercises]
         aids = [self._given[arm.name, exercise.key] for exercise in exercises]
         spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
-        return [
-            (world, _row(world, exercise, aid, spent, place=place, labels=(self._suite.name, arm.name, seed)))
-            for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True))
-        ]
+        made = []
+        for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True)):
+            note = _plain(spent.notes[place]) if spent.notes else ""
+            row = ResultRow(
+                suite=self._suite.name,
+                arm=arm.name,
+                seed=seed,
+                exercise=exercise.key,
+                group=exercise.group,
+                score=_counted(world, exercise, broken_off=bool(note)),
+                context_tokens=spent.context_tokens[place] if spent.context_tokens else 0,
+                output_tokens=spent.output_tokens[place] if spent.output_tokens else 0,
+                seconds=round(spent.seconds / max(1, len(spent.notes)), 4),
+                aid_sources=aid.sources,
+                note=note,
+            )
+            made.append((world, row))
+        return made
 
     def _fresh(self, exercise: Exercise, arm: Arm) -> WatchedWorld:
         world = _begun(self._suite, exercise, f" under arm {arm.name!r}")
@@ -161,32 +172,6 @@ class _Attempts:
                 code="memory_changed",
                 hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit store backup`)",
             )
-
-
-def _row(
-    world: WatchedWorld,
-    exercise: Exercise,
-    aid: Aid,
-    spent: AttemptCost,
-    *,
-    place: int,
-    labels: tuple[str, str, int],
-) -> ResultRow:
-    suite, arm, seed = labels
-    note = _plain(spent.notes[place]) if spent.notes else ""
-    return ResultRow(
-        suite=suite,
-        arm=arm,
-        seed=seed,
-        exercise=exercise.key,
-        group=exercise.group,
-        score=_counted(world, exercise, broken_off=bool(note)),
-        context_tokens=spent.context_tokens[place] if spent.context_tokens else 0,
-        output_tokens=spent.output_tokens[place] if spent.output_tokens else 0,
-        seconds=round(spent.seconds / max(1, len(spent.notes)), 4),
-        aid_sources=aid.sources,
-        note=note,
-    )
 
 
 def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> AttemptScore:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.conversation import AGENT, ChatMessage, format_tool_call
+from tacit.features.evaluate.conversation import AGENT, ChatMessage, ModelReply, format_tool_call
 from tacit.features.evaluate.tool import Call
 from tacit.features.train.dataset import Dataset
 from tacit.features.train.trainer import Advance, TrainedFolder
@@ -54,15 +54,6 @@ def _attempt(number: int) -> Trajectory:
         claim=Claim(result="success", verified_by="pytest -q"),
         session_id=f"s{number}",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What it said."""
-
-    text: str
-    context_tokens: int = 100
-    output_tokens: int = 10
 
 
 @dataclass
@@ -121,10 +112,12 @@ class Asked:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Reply]:
+    ) -> list[ModelReply]:
         """What it learned for the first word, else the tool with the likeliest name."""
         del max_tokens
-        text_seen = [Reply(self._next(messages, self._adapters.get(adapter, {}))) for messages in conversations]
+        text_seen = [
+            ModelReply(self._next(messages, self._adapters.get(adapter, {})), 100, 10) for messages in conversations
+        ]
         self._stumbles(f"asked with {'an adapter' if adapter else 'none'}")
         return text_seen
 

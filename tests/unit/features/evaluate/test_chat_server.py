@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, ModelOutage
-from tacit.features.evaluate.actors.chat_server import ChatServer
+from tacit.features.evaluate.actors.model_agent import ChatServer
 from tacit.features.evaluate.conversation import ChatMessage
 from tests.raising import raises
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.actors.model_agent import ModelActor
+from tacit.features.evaluate.actors.model_agent import ChatServer, ModelActor
 from tacit.features.evaluate.actors.stepping import MAX_CALLS
 from tacit.features.evaluate.suite import Actor
 
@@ -47,59 +47,43 @@ def open_actor(name: str, *, memory: Tacit | None = None, options: ActorOptions 
         from tacit.features.evaluate.actors.reference import ReferenceActor
 
         return ReferenceActor(memory, max_calls=options.max_calls)
-    if kind in ("http", "https"):
-        from tacit.features.evaluate.actors.external import HttpActor
-
-        return HttpActor(name, adapter=_own(options), timeout_s=options.timeout_s, max_calls=options.max_calls)
-    if kind == "command":
-        from tacit.features.evaluate.actors.external import CommandActor
-
-        return CommandActor(rest, adapter=_own(options), timeout_s=options.timeout_s, max_calls=options.max_calls)
-    if kind == "python":
-        return _function(rest, options)
+    if kind in ("http", "https", "command", "python"):
+        return _external(kind, name, rest, options)
     if kind == "chat" and rest:
-        return _chat(rest, options)
+        url, _, model = rest.partition("#")
+        server = ChatServer(url, model=model, key=options.key, timeout_s=options.timeout_s)
+        return ModelActor(server, name=name, adapter=options.adapter, max_calls=options.max_calls)
     if kind == "model" and rest:
-        return _local(rest, options)
+        return _local(name, rest, options)
     raise Mistake(f"unknown agent {name!r}", code="unknown_agent", hint=f"agents are named {', '.join(AGENTS)}")
 
 
-def _function(place: str, options: ActorOptions) -> Actor:
-    from tacit.features.evaluate.actors.external import PythonActor, files_of_function, load_function
+def _external(kind: str, name: str, rest: str, options: ActorOptions) -> Actor:
+    from tacit.features.evaluate.actors import external
 
-    own, answer = _own(options), load_function(place)
-    files = files_of_function(place)
-    return PythonActor(answer, name=f"python:{place}", adapter=own, max_calls=options.max_calls, files=files)
-
-
-def _own(options: ActorOptions) -> bool:
     if options.adapter not in ("", WITH_ADAPTER):
         raise Mistake(
             f"this agent cannot select an adapter, so --adapter {options.adapter} has no meaning",
             code="adapter_not_selectable",
             hint="pass --adapter yes if the agent uses the question's `adapter`",
         )
-    return bool(options.adapter)
+    own, max_calls = bool(options.adapter), options.max_calls
+    if kind == "command":
+        return external.CommandActor(rest, adapter=own, timeout_s=options.timeout_s, max_calls=max_calls)
+    if kind == "python":
+        answer = external.load_function(rest)
+        files = external.files_of_function(rest)
+        return external.PythonActor(answer, name=name, adapter=own, max_calls=max_calls, files=files)
+    return external.HttpActor(name, adapter=own, timeout_s=options.timeout_s, max_calls=max_calls)
 
 
-def _chat(address: str, options: ActorOptions) -> ModelActor:
-    from tacit.features.evaluate.actors.chat_server import ChatServer
-
-    url, _, model = address.partition("#")
-    server = ChatServer(url, model=model, key=options.key, timeout_s=options.timeout_s)
-    return ModelActor(server, name=f"chat:{address}", adapter=options.adapter, max_calls=options.max_calls)
-
-
-def _local(model: str, options: ActorOptions) -> ModelActor:
+def _local(name: str, model: str, options: ActorOptions) -> ModelActor:
     from tacit.features.evaluate.local_model import LocalModel
 
     folder = Path(options.adapter)
     if options.adapter and not folder.is_dir():
-        raise NotFound(
-            f"no adapter at {options.adapter}",
-            code="no_adapter",
-            hint="give its folder; `tacit adapters export` writes one",
-        )
+        hint = "give its folder; `tacit adapters export` writes one"
+        raise NotFound(f"no adapter at {options.adapter}", code="no_adapter", hint=hint)
     adapters = {options.adapter: folder} if options.adapter else {}
     completer = LocalModel(model, adapters)
-    return ModelActor(completer, name=f"model:{model}", adapter=options.adapter, max_calls=options.max_calls)
+    return ModelActor(completer, name=name, adapter=options.adapter, max_calls=options.max_calls)

@@ -26,6 +26,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from subprocess import PIPE
 from types import ModuleType, TracebackType
 from typing import IO, Any
 
@@ -105,13 +106,41 @@ _GRACE_S = 5.0
 _CHUNK = 1 << 16
 
 
-class CommandActor:
+class _ExternalActor:
+    """An agent that gets questions and returns decisions as JSON documents."""
+
+    def __init__(self, name: str, *, adapter: bool, max_calls: int) -> None:
+        self.name = name
+        self._adapter = adapter
+        self._max_calls = max_calls
+        self._failures = FailureCounter(name)
+
+    def objection(self, arm: Arm) -> str:
+        """A person must confirm that the agent uses the question's `adapter`."""
+        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
+        """Act in all worlds, one call in each at a time."""
+        around = AttemptOptions(adapter=adapter, seed=seed)
+
+        def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
+            asked = [question_document(question, around) for question in questions]
+            return [self._failures.check(decision) for decision in self._decisions(asked)]
+
+        return attempt(worlds, aids, decide, max_calls=self._max_calls)
+
+    def _decisions(self, asked: Sequence[Mapping[str, Any]]) -> Iterable[AgentDecision]:
+        raise NotImplementedError
+
+
+class CommandActor(_ExternalActor):
     """An agent that is a program."""
 
     def __init__(
         self, command: str, *, adapter: bool = False, timeout_s: float = ANSWER_TIMEOUT_S, max_calls: int = MAX_CALLS
     ) -> None:
         """`adapter` says that the program uses the question's `adapter`."""
+        super().__init__(f"command:{command}", adapter=adapter, max_calls=max_calls)
         try:
             self._words = shlex.split(command)
         except ValueError as error:
@@ -120,32 +149,24 @@ class CommandActor:
             ) from error
         if not self._words:
             raise Mistake("the agent's command is empty", code="empty_command", hint="command:python my_agent.py")
-        self.name = f"command:{command}"
-        self._adapter = adapter
         self._timeout_s = timeout_s
-        self._max_calls = max_calls
-        self._failures = FailureCounter(self.name)
+        self._process: _Process | None = None
 
     def files(self) -> Mapping[str, str]:
         """Return the hashes of the command's files now: every attempt starts it again."""
         return files_among(self._words)
 
-    def objection(self, arm: Arm) -> str:
-        """The program must say that it has an adapter."""
-        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
-
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Act in one world after the other."""
-        around = AttemptOptions(adapter=adapter, seed=seed)
-        return concatenate([self._attempt_world(world, aid, around) for world, aid in zip(worlds, aids, strict=True)])
+        """Act in one world after the other, with a process for each."""
+        costs = []
+        for world, aid in zip(worlds, aids, strict=True):
+            with _Process(self._words, timeout_s=self._timeout_s) as self._process:
+                costs.append(super().act([world], [aid], adapter=adapter, seed=seed))
+        return concatenate(costs)
 
-    def _attempt_world(self, world: World, aid: Aid, around: AttemptOptions) -> AttemptCost:
-        with _Process(self._words, timeout_s=self._timeout_s) as process:
-
-            def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
-                return [self._failures.check(process.ask(question, around)) for question in questions]
-
-            return attempt([world], [aid], decide, max_calls=self._max_calls)
+    def _decisions(self, asked: Sequence[Mapping[str, Any]]) -> Iterable[AgentDecision]:
+        assert self._process is not None
+        return map(self._process.ask, asked)
 
 
 class _Process:
@@ -158,12 +179,7 @@ class _Process:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is
         try:
             self._process = subprocess.Popen(
-                words,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                start_new_session=True,
+                words, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=self._stderr, start_new_session=True
             )
         except OSError as error:
             self._stderr.close()
@@ -188,15 +204,19 @@ class _Process:
         for file in (self._output, self._stderr):
             file.close()
 
-    def ask(self, question: AgentQuestion, around: AttemptOptions) -> AgentDecision:
+    def ask(self, asked: Mapping[str, Any]) -> AgentDecision:
         """Return its decision; broken if it was too slow, wrote too much, or exited."""
-        asked = question_document(question, around)
         try:
             line = self._exchange(encode_question(asked))
         except TimeoutError:
             self._end()
             return AgentDecision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
-        return read_decision(line, asked) if line.strip() else self._ended_without_answer()
+        if line.strip():
+            return read_decision(line, asked)
+        self._end()
+        received = _last_line_of(self._stderr)
+        ended = f"the agent ended with code {self._process.returncode}{': ' + received if received else ''}"
+        return AgentDecision(broken=ended)
 
     def _exchange(self, unsent: bytes) -> bytes:
         """Return its next line, or what it wrote before it exited. Reads and writes at the same time."""
@@ -245,13 +265,6 @@ class _Process:
         self._received += received
         return bool(received)
 
-    def _ended_without_answer(self) -> AgentDecision:
-        self._end()
-        received = _last_line_of(self._stderr)
-        return AgentDecision(
-            broken=f"the agent ended with code {self._process.returncode}{': ' + received if received else ''}"
-        )
-
     def _end(self) -> None:
         """End the process and everything it started."""
         if self._ended:
@@ -277,7 +290,7 @@ AnswerFunction = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _PYTHON_EXAMPLE = "python:my_agent.py:answer, or python:package.module:answer"
 
 
-class PythonActor:
+class PythonActor(_ExternalActor):
     """An agent that is a Python function."""
 
     def __init__(
@@ -290,34 +303,20 @@ class PythonActor:
         files: Mapping[str, str] | None = None,
     ) -> None:
         """`adapter` says that the function uses the question's `adapter`; `files` are the files it was loaded from."""
-        self.name = name
-        self._answer = answer
-        self._adapter = adapter
-        self._max_calls = max_calls
-        self._files = dict(files or {})
+        super().__init__(name, adapter=adapter, max_calls=max_calls)
         self._failures = FailureCounter(f"the agent {name}")
+        self._answer = answer
+        self._files = dict(files or {})
 
     def files(self) -> Mapping[str, str]:
         """Return the files as they were loaded; later changes do not matter."""
         return self._files
 
-    def objection(self, arm: Arm) -> str:
-        """The function must say that it has an adapter."""
-        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
-
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Act in all worlds, one call in each at a time."""
-        around = AttemptOptions(adapter=adapter, seed=seed)
-
-        def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
-            asked = [question_document(question, around) for question in questions]
-            return [self._failures.check(parse_decision(self._ask(each), each)) for each in asked]
-
-        return attempt(worlds, aids, decide, max_calls=self._max_calls)
-
-    def _ask(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        with _errors_as_mistakes(f"the agent {self.name}"):
-            return self._answer(question)
+    def _decisions(self, asked: Sequence[Mapping[str, Any]]) -> Iterable[AgentDecision]:
+        for question in asked:
+            with _errors_as_mistakes(f"the agent {self.name}"):
+                answer = self._answer(question)
+            yield parse_decision(answer, question)
 
 
 @contextmanager
@@ -341,7 +340,13 @@ def load_function(place: str) -> AnswerFunction:
     where, _, name = place.rpartition(":")
     if not where or not name:
         raise Mistake(f"{place!r} does not name a function", code="bad_function_name", hint=_PYTHON_EXAMPLE)
-    module = _load_file(Path(where)) if where.endswith(".py") else _import_module(where)
+    if where.endswith(".py"):
+        module = _load_file(Path(where))
+    else:
+        try:
+            module = import_module(where)
+        except ModuleNotFoundError as error:
+            raise NotFound(f"no module {error.name!r}", code="no_module", hint=_PYTHON_EXAMPLE) from error
     function = getattr(module, name, None)
     if not callable(function):
         raise NotFound(f"{where} has no function {name!r}", code="no_function", hint=_PYTHON_EXAMPLE)
@@ -365,17 +370,10 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
-def _import_module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        raise NotFound(f"no module {error.name!r}", code="no_module", hint=_PYTHON_EXAMPLE) from error
-
-
 PARALLEL_REQUESTS = 8
 
 
-class HttpActor:
+class HttpActor(_ExternalActor):
     """An agent behind a web server."""
 
     def __init__(
@@ -383,36 +381,17 @@ class HttpActor:
     ) -> None:
         """`adapter` says that the server uses the question's `adapter`."""
         check_url(url, example="http://localhost:8000/act")
-        self.name = url
-        self._adapter = adapter
+        super().__init__(url, adapter=adapter, max_calls=max_calls)
         self._timeout_s = timeout_s
-        self._max_calls = max_calls
-        self._failures = FailureCounter(url)
 
-    def objection(self, arm: Arm) -> str:
-        """The server must say that it has an adapter."""
-        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
-
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Act in all worlds, one call in each at a time."""
-        around = AttemptOptions(adapter=adapter, seed=seed)
+    def _decisions(self, asked: Sequence[Mapping[str, Any]]) -> Iterable[AgentDecision]:
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-
-            def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
-                asked = [question_document(question, around) for question in questions]
-                return [self._failures.check(decision) for decision in pool.map(self._post, asked)]
-
-            return attempt(worlds, aids, decide, max_calls=self._max_calls)
+            return list(pool.map(self._post, asked))
 
     def _post(self, asked: Mapping[str, Any]) -> AgentDecision:
         try:
-            answer = post(
-                self.name,
-                encode_question(asked),
-                headers={"Content-Type": "application/json"},
-                timeout_s=self._timeout_s,
-                max_bytes=ANSWER_BYTES_MAX,
-            )
+            data, headers = encode_question(asked), {"Content-Type": "application/json"}
+            answer = post(self.name, data, headers=headers, timeout_s=self._timeout_s, max_bytes=ANSWER_BYTES_MAX)
         except Outage as error:
             if error.code == UNREACHABLE:
                 message = f"the agent at {self.name} is not there: {error}"

@@ -1,33 +1,35 @@
-"""A language model as an agent: it is asked in the format it was trained in (`conversation`), all worlds in one batch."""
+"""A language model as an agent: it is asked in the format it was trained in (`conversation`), all worlds in one batch.
+
+The model is on this machine (`local_model`), or behind a server that speaks OpenAI's protocol. llama.cpp lays an adapter over
+the model request by request (`lora` with its number and a scale of 0 or 1); vLLM and most others serve an adapter as a model
+of its own name. The temperature is 0.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
 
+from tacit.domain.errors import Mistake, ModelOutage, Outage
 from tacit.features.evaluate.actors.stepping import MAX_CALLS, AgentDecision, AgentQuestion, attempt
-from tacit.features.evaluate.conversation import ChatMessage, is_done, parse_tool_call, prompt_messages
+from tacit.features.evaluate.conversation import ChatMessage, ModelReply, is_done, parse_tool_call, prompt_messages
 from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
+from tacit.providers.http import TIMED_OUT, TOO_LARGE, HttpResponse, check_url, post
+from tacit.text.words import credible_tokens, estimate_tokens
 
 MAX_TOKENS = 96
 """Most tokens of one answer: a call is short."""
-_SHOWN = 80
-
-
-class ModelReply(Protocol):
-    """A model's answer and its cost."""
-
-    @property
-    def text(self) -> str:
-        """The text, up to the end of the turn."""
-
-    @property
-    def context_tokens(self) -> int:
-        """Tokens read."""
-
-    @property
-    def output_tokens(self) -> int:
-        """Tokens written."""
+TIMEOUT_S = 120.0
+AT_ONCE = 8
+_BYTES_MAX = 16 << 20
+_PAUSES_S = (0.0, 1.0, 2.0)
+"""Before each try."""
+_SHOWN, _REFUSAL_SHOWN = 80, 200
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""HTTP statuses that another try may change."""
 
 
 class Completer(Protocol):
@@ -84,16 +86,101 @@ class ModelActor:
 
 
 def _decided(reply: ModelReply, *, max_context: int) -> AgentDecision:
-    call = None if is_done(reply.text) else parse_tool_call(reply.text)
-    broken = ""
+    call, broken = None if is_done(reply.text) else parse_tool_call(reply.text), ""
     if max_context and reply.context_tokens + reply.output_tokens > max_context:
         # beyond its context a model may write anything, so that is not a decision
         broken = f"the conversation takes more than the {max_context} tokens that the model can read"
     elif call is None and not is_done(reply.text):
         broken = f"no call can be read from {reply.text.strip()[:_SHOWN]!r}"
-    return AgentDecision(
-        call=call,
-        broken=broken,
-        context_tokens=reply.context_tokens,
-        output_tokens=reply.output_tokens,
-    )
+    read, generated = reply.context_tokens, reply.output_tokens
+    return AgentDecision(call=call, broken=broken, context_tokens=read, output_tokens=generated)
+
+
+class ChatServer:
+    """A model that is asked over the network."""
+
+    def __init__(self, url: str, *, model: str = "", key: str = "", timeout_s: float = TIMEOUT_S) -> None:
+        """`url` is the address before `/chat/completions`; `model` is the server's name of the model without an adapter."""
+        check_url(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
+        if not key.isascii() or not key.isprintable():
+            raise Mistake(
+                "the key holds characters that no request can carry", code="bad_key", hint="copy TACIT_MODEL_KEY again"
+            )
+        self.url = f"{url.rstrip('/')}/chat/completions"
+        self._model = model
+        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        self._timeout_s = timeout_s
+
+    def complete(
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
+    ) -> list[ModelReply]:
+        """The next message of each conversation. An adapter that is a number is llama.cpp's; a name is another model's."""
+        asked = [self._worded(conversation, adapter, max_tokens) for conversation in conversations]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(self._completed, asked))
+
+    def _worded(self, conversation: Sequence[ChatMessage], adapter: str, max_tokens: int) -> dict[str, Any]:
+        messages = [{"role": message.role, "content": message.content} for message in conversation]
+        body: dict[str, Any] = {"messages": messages, "max_tokens": max_tokens, "temperature": 0, "seed": 0}
+        if adapter.isdigit():
+            return {**body, "model": self._model, "lora": [{"id": int(adapter), "scale": 1.0}]}
+        if not adapter and not self._model:
+            return {**body, "lora": []}  # a server of one model: no name is needed, and no adapter is meant
+        return {**body, "model": adapter or self._model}
+
+    def _completed(self, asked: Mapping[str, Any]) -> ModelReply:
+        answer = self._posted(json.dumps(asked).encode())
+        try:
+            document = json.loads(answer)
+            text = document["choices"][0]["message"]["content"] or ""
+            usage = document.get("usage") or {}
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+            raise self._unreadable(answer) from error
+        if not isinstance(text, str) or not isinstance(usage, dict):
+            raise self._unreadable(answer)
+        read = sum(estimate_tokens(each["content"]) for each in asked["messages"])
+        return ModelReply(
+            text,
+            context_tokens=credible_tokens(usage.get("prompt_tokens") or None, otherwise=read),
+            output_tokens=credible_tokens(usage.get("completion_tokens") or None, otherwise=estimate_tokens(text)),
+        )
+
+    def _unreadable(self, answer: bytes) -> ModelOutage:
+        return ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}", code="unreadable_answer")
+
+    def _posted(self, body: bytes) -> bytes:
+        """What the server says; a few tries may be needed for it, and all of them together have the time of one answer."""
+        until = time.monotonic() + self._timeout_s
+        code, problem, hint = TIMED_OUT, "", "is the server running?"
+        for pause_s in _PAUSES_S:
+            if until - time.monotonic() <= pause_s:
+                problem = problem or f"{self._timeout_s:g} seconds were too short"
+                break
+            time.sleep(pause_s)
+            left_s = until - time.monotonic()
+            try:
+                answer = post(self.url, body, headers=self._headers, timeout_s=left_s, max_bytes=_BYTES_MAX)
+            except Outage as error:
+                code, problem = error.code, error.message
+                if error.code == TIMED_OUT:
+                    problem = f"not within {self._timeout_s:g} seconds"
+                    break
+                if error.code == TOO_LARGE:
+                    hint = "ask for fewer tokens, or ask another server"
+                    break
+                continue
+            if answer.is_success:
+                return answer.data
+            code, problem, hint = _refused(answer)
+            if answer.status not in _PASSING:
+                break
+        raise ModelOutage(f"{self.url} gave no answer: {problem}", code=code, hint=hint, retryable=True)
+
+
+def _refused(answer: HttpResponse) -> tuple[str, str, str]:
+    """The code of a refusal, the server's words, and what to do."""
+    reply_text = f"{answer.status} {answer.reason}: {answer.data[:_REFUSAL_SHOWN].decode('utf-8', 'replace')}"
+    if answer.is_redirect:
+        hint = "it redirects, and a key is sent to no other host than the one named: name the one that answers"
+        return "redirected", reply_text, hint
+    return "refused_by_server", reply_text, "is the server running?"

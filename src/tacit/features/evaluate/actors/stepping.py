@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,7 @@ REPEATS_MAX = 3
 """How often the same call may give the same answer before the agent is stopped."""
 STOPPED = "stopped: "
 _TAKEN = frozenset({"self", "tool"})
+_TOOL_FIELDS = ("name", "description", "required", "optional")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,6 @@ class _Attempt:
     note: str = ""
     ended: bool = False
     seen: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def open(self) -> bool:
-        return not self.ended and not self.world.over
 
     def asked(self) -> AgentQuestion:
         world = self.world
@@ -118,9 +115,9 @@ def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max
     """Act in all worlds until each has ended or is stopped."""
     started = time.perf_counter()
     attempts = [_Attempt(world, aid.text, place) for place, (world, aid) in enumerate(zip(worlds, aids, strict=True))]
-    for round_ in _rounds(attempts):
-        decisions = decide([each.asked() for each in round_])
-        for each, decision in zip(round_, decisions, strict=True):
+    while going := [each for each in attempts if not each.ended and not each.world.over]:
+        decisions = decide([each.asked() for each in going])
+        for each, decision in zip(going, decisions, strict=True):
             each.carry_out(decision, max_calls=max_calls)
     return AttemptCost(
         context_tokens=tuple(each.context_tokens for each in attempts),
@@ -128,11 +125,6 @@ def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max
         seconds=time.perf_counter() - started,
         notes=tuple(each.note for each in attempts),
     )
-
-
-def _rounds(attempts: Sequence[_Attempt]) -> Iterator[list[_Attempt]]:
-    while going := [each for each in attempts if each.open]:
-        yield going
 
 
 def retries(turns: Sequence[Turn]) -> int:
@@ -172,15 +164,7 @@ def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[s
     return {
         "attempt": question.place,
         "task": question.task,
-        "tools": [
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "required": list(tool.required),
-                "optional": list(tool.optional),
-            }
-            for tool in question.tools
-        ],
+        "tools": [{name: getattr(tool, name) for name in _TOOL_FIELDS} for tool in question.tools],
         "aid": question.aid,
         "turns": [
             {
@@ -222,8 +206,9 @@ def parse_decision(answer: object, asked: Mapping[str, Any]) -> AgentDecision:
         return AgentDecision(broken=f"the agent's answer has {' and '.join(meant) or 'no decision'}: {_ANSWER_FORMAT}")
     tokens = answer.get("tokens")
     counts = tokens if isinstance(tokens, Mapping) else {}
+    read = estimate_tokens(json.dumps(asked, ensure_ascii=False, default=str))  # for agents that do not report it
     decision = AgentDecision(
-        context_tokens=credible_tokens(counts.get("context"), otherwise=_tokens_read(asked)),
+        context_tokens=credible_tokens(counts.get("context"), otherwise=read),
         output_tokens=credible_tokens(counts.get("output"), otherwise=estimate_tokens(json.dumps(answer, default=str))),
     )
     if meant == ["abstain"]:
@@ -256,8 +241,3 @@ class FailureCounter:
                 hint="try it by hand; recorded attempts are kept, and the same command continues",
             )
         return decision
-
-
-def _tokens_read(asked: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a question, for agents that do not report them."""
-    return estimate_tokens(json.dumps(asked, ensure_ascii=False, default=str))

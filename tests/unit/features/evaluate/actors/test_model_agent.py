@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import pytest
 
 from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.stepping import retries
-from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call, prompt_messages
+from tacit.features.evaluate.conversation import DONE, ChatMessage, ModelReply, format_tool_call, prompt_messages
 from tacit.features.evaluate.suite import ARMS, Aid
 from tacit.features.evaluate.tool import Call, Turn
 from tests.unit.features.evaluate.flats import FIXES, Flat
 from tests.unit.features.evaluate.heating import TASK, TOOLS
-
-
-@dataclass(frozen=True)
-class Reply:
-    text: str
-    context_tokens: int = 100
-    output_tokens: int = 7
 
 
 class Model:
@@ -33,10 +25,10 @@ class Model:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Reply]:
+    ) -> list[ModelReply]:
         self.batches.append(list(conversations))
         self.adapters.append(adapter)
-        return [Reply(self._says(conversation)) for conversation in conversations]
+        return [ModelReply(self._says(conversation), 100, 7) for conversation in conversations]
 
 
 def follows_aid(conversation: Sequence[ChatMessage]) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 
 from tacit.features.evaluate.actors.model_agent import ModelActor
-from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call
+from tacit.features.evaluate.conversation import DONE, ChatMessage, ModelReply, format_tool_call
 from tacit.features.evaluate.suite import Aid
 from tacit.features.evaluate.tool import Call
 from tests.unit.features.evaluate.flats import Flat
@@ -17,21 +16,14 @@ EACH = 100
 """Tokens that a message takes here."""
 
 
-@dataclass(frozen=True)
-class Reply:
-    text: str
-    context_tokens: int
-    output_tokens: int = 7
-
-
 class Growing:
     """Mends the flat, then says that all is done; every message takes so many tokens."""
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Reply]:
+    ) -> list[ModelReply]:
         text_seen = (DONE if len(each) > 2 else format_tool_call(Call(tool="switch_power")) for each in conversations)
-        return [Reply(text, EACH * len(each)) for text, each in zip(text_seen, conversations, strict=True)]
+        return [ModelReply(text, EACH * len(each), 7) for text, each in zip(text_seen, conversations, strict=True)]
 
 
 @pytest.mark.parametrize(
