@@ -7,21 +7,19 @@ updates the copy. A lesson in use moves through the gates of promotion; in the p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Level
 from tacit.features.cards.card import Card, SignalKind
-from tacit.features.cards.card_records import line_of
+from tacit.features.cards.card_records import id_list, text_fields
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.rubric import PORTABLE, Criterion, judge
 from tacit.features.cards.scores import GONE
 from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts
 
-_NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
 _BLOCKING = frozenset({Criterion.PORTABLE, Criterion.SAFE})
 
 
@@ -40,72 +38,57 @@ class PromotionResult:
 
 def wanted_ids(text: str) -> tuple[str, ...]:
     """Parse `--ids a,b`, each once."""
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not found:
-        raise Mistake("no ids were given", code="no_ids", hint="--ids aha_…,aha_…")
-    return found
+    if found := tuple(id_list(text)):
+        return found
+    raise Mistake("no ids were given", code="no_ids", hint="--ids aha_…,aha_…")
 
 
 def promote(deck: Cards, ids: Sequence[str], *, by: str, local: ProjectFacts = NO_PROJECT_FACTS) -> PromotionResult:
     """Copy cards to the shared store. If anything speaks against one of them, none is copied and all is reported."""
     cards = deck.cards()
     _require_promotable(deck, ids, cards, local)
+    outcomes: dict[str, str] = {}
+    lessons: dict[str, Status | None] = {}
+    notes: list[str] = []
     with deck.shared_cards(create=True) as shared:
         if shared is None:
             hint = "open the store of a project"
             raise Mistake("this store has no home to promote to", code="no_home", hint=hint)
-        copier = _Copier(deck=deck, shared=shared, by=by)
         for key in ids:
-            copier.copy(cards[key])
-    for key in copier.promoted:
+            known = shared.cards().get(key)
+            copy = _portable_copy(cards[key], known, shared)
+            if known is not None and cards[key].at <= known.at and text_fields(known) == text_fields(copy):
+                outcomes[key], lessons[key] = "unchanged", shared.lesson_status(known)
+                continue
+            copy = _with_lesson(deck, shared, cards[key], copy, by=by, notes=notes)
+            shared.add(copy)
+            outcomes[key], lessons[key] = "updated" if known else "promoted", shared.lesson_status(copy)
+    promoted, updated, unchanged = (
+        tuple(key for key, outcome in outcomes.items() if outcome == name)
+        for name in ("promoted", "updated", "unchanged")
+    )
+    for key in promoted:
         signal(deck, SignalKind.AHA_PROMOTED, key, source="person")
     return PromotionResult(
         requested=tuple(ids),
-        promoted=tuple(copier.promoted),
-        updated=tuple(copier.updated),
-        unchanged=tuple(copier.unchanged),
-        lessons=copier.lessons,
-        notes=tuple(copier.notes),
+        promoted=promoted,
+        updated=updated,
+        unchanged=unchanged,
+        lessons=lessons,
+        notes=tuple(notes),
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Copier:
-    """Copies cards from one store to another, and collects the results."""
-
-    deck: Cards
-    shared: Cards
-    by: str
-    promoted: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    lessons: dict[str, Status | None] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def copy(self, card: Card) -> None:
-        """Copy one card, or update its copy."""
-        known = self.shared.cards().get(card.key)
-        copy = _portable_copy(card, known, self.shared)
-        if known is not None and card.at <= known.at and _text_fields(known) == _text_fields(copy):
-            self.unchanged.append(card.key)
-            self.lessons[card.key] = self.shared.lesson_status(known)
-            return
-        copy = self._with_lesson(card, copy)
-        self.shared.add(copy)
-        (self.updated if known else self.promoted).append(card.key)
-        self.lessons[card.key] = self.shared.lesson_status(copy)
-
-    def _with_lesson(self, card: Card, copy: Card) -> Card:
-        """Return the copy with a lesson: one in use here is promoted with its sources, any other passes the gate."""
-        if self.deck.is_reviewed(card):
-            try:
-                library = self.deck.memory.library
-                moved = library.promote(card.version_id, Level.ORGANISATION, by=self.by, ticked=None)
-                return replace(copy, version_id=moved.version_id, id="")
-            except GateRefusal as refusal:
-                self.notes.append(f"{card.key}: its lesson stays here: {refusal.message}")
-        origin = self.deck.store.version(card.version_id).version.lowest_origin
-        return self.shared.admit(copy, origin=origin, by=self.by)
+def _with_lesson(deck: Cards, shared: Cards, card: Card, copy: Card, *, by: str, notes: list[str]) -> Card:
+    """Return the copy with a lesson: one in use here is promoted with its sources, any other passes the gate."""
+    if deck.is_reviewed(card):
+        try:
+            moved = deck.memory.library.promote(card.version_id, Level.ORGANISATION, by=by, ticked=None)
+            return replace(copy, version_id=moved.version_id, id="")
+        except GateRefusal as refusal:
+            notes.append(f"{card.key}: its lesson stays here: {refusal.message}")
+    origin = deck.store.version(card.version_id).version.lowest_origin
+    return shared.admit(copy, origin=origin, by=by)
 
 
 def _require_promotable(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: ProjectFacts) -> None:
@@ -130,11 +113,6 @@ def _objections(deck: Cards, card: Card, local: ProjectFacts) -> Iterator[str]:
     for reason in judge(replace(card, scope=PORTABLE, id=""), local):
         if reason.criterion in _BLOCKING:
             yield str(reason)
-
-
-def _text_fields(card: Card) -> dict[str, Any]:
-    """Return what a card says, without its status and times."""
-    return {name: value for name, value in line_of(card).items() if name not in _NOT_TEXT}
 
 
 def _portable_copy(card: Card, known: Card | None, shared: Cards) -> Card:

@@ -153,6 +153,16 @@ def as_texts(value: Any) -> Any:
     return tuple(value)
 
 
+def id_list(value: Any) -> list[str]:
+    """Return the ids of a list, or of one text with commas; each once."""
+    if value is None:
+        return []
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(part is None or isinstance(part, str) for part in parts):
+        raise Mistake("ids are a list of texts, or one text with commas", code="invalid_ids")
+    return list(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
+
+
 def as_object(value: Any) -> Any:
     """Return an object."""
     if value is None:
@@ -194,8 +204,8 @@ def recommendation_status(value: Any) -> RecommendationStatus:
 
 
 def is_alias(value: Any) -> bool:
-    """Return whether a status is an older spelling or unknown, which `repair` updates."""
-    return isinstance(value, str) and value.strip() not in {"", *RecommendationStatus}
+    """Return whether a status is a known older spelling, which `repair` updates; unknown ones are left alone."""
+    return isinstance(value, str) and value.strip() in _ALIASES
 
 
 def as_json(value: Any) -> Any:
@@ -224,60 +234,45 @@ class _Field:
     always: bool = True
 
 
+def _fields(names: str, read: Reader = as_text, *, always: bool = True) -> dict[str, _Field]:
+    """Return fields whose attributes have the same names."""
+    return {name: _Field(name, read, always) for name in names.split()}
+
+
 _CARD = {
-    "ts": _Field("ts"),
-    "title": _Field("title"),
-    "when_to_use": _Field("when_to_use"),
-    "problem": _Field("problem"),
-    "solution_steps": _Field("solution_steps", as_texts),
-    "evidence": _Field("evidence", as_texts),
-    "primary_skill": _Field("primary_skill"),
-    "scope": _Field("scope", as_scope),
-    "shareable": _Field("shareable", as_flag),
-    "tags": _Field("tags", as_texts),
-    "status": _Field("status", card_status),
-    "input_shape": _Field("input_shape", as_object, always=False),
-    "output_shape": _Field("output_shape", as_object, always=False),
-    "gotchas": _Field("gotchas", as_texts, always=False),
-    "links": _Field("links", as_texts, always=False),
-    "last_touched_ts": _Field("last_touched_ts", always=False),
-    "note": _Field("note", always=False),
+    **_fields("ts title when_to_use problem"),
+    **_fields("solution_steps evidence", as_texts),
+    **_fields("primary_skill"),
+    **_fields("scope", as_scope),
+    **_fields("shareable", as_flag),
+    **_fields("tags", as_texts),
+    **_fields("status", card_status),
+    **_fields("input_shape output_shape", as_object, always=False),
+    **_fields("gotchas links", as_texts, always=False),
+    **_fields("last_touched_ts note", always=False),
     "key": _Field("equivalence", always=False),
 }
 _RECOMMENDATION = {
-    "ts": _Field("ts"),
-    "title": _Field("title"),
-    "why": _Field("why"),
-    "expected_impact": _Field("expected_impact", as_text_object),
-    "implementation_hint": _Field("implementation_hint"),
-    "primary_skill": _Field("primary_skill"),
-    "scope": _Field("scope", as_scope),
-    "shareable": _Field("shareable", as_flag),
-    "status": _Field("status", recommendation_status),
-    "last_touched_ts": _Field("last_touched_ts", always=False),
-    "note": _Field("note", always=False),
-    "tags": _Field("tags", as_texts),
-    "backport": _Field("backport", as_object, always=False),
+    **_fields("ts title why"),
+    **_fields("expected_impact", as_text_object),
+    **_fields("implementation_hint primary_skill"),
+    **_fields("scope", as_scope),
+    **_fields("shareable", as_flag),
+    **_fields("status", recommendation_status),
+    **_fields("last_touched_ts note", always=False),
+    **_fields("tags", as_texts),
+    **_fields("backport", as_object, always=False),
 }
-_EVENT = {
-    "ts": _Field("ts"),
-    "task_summary": _Field("task_summary"),
-    "primary_skill": _Field("primary_skill"),
-    "notes": _Field("notes", as_texts),
-}
-_SIGNAL = {"ts": _Field("ts"), "source": _Field("source"), "context": _Field("context", always=False)}
+_EVENT = {**_fields("ts task_summary primary_skill"), **_fields("notes", as_texts)}
+_SIGNAL = {**_fields("ts source"), **_fields("context", always=False)}
 _BACKPORT = {
-    "ts": _Field("ts"),
-    "target_skill": _Field("target_skill"),
+    **_fields("ts target_skill"),
     "target_skill_path": _Field("target_path"),
-    "requested_card_ids": _Field("requested", as_texts),
-    "added_card_ids": _Field("added", as_texts),
-    "result_card_ids": _Field("result", as_texts),
-    "applied": _Field("applied", as_flag),
-    "diff_written": _Field("diff_written", as_flag),
+    **{f"{name}_card_ids": _Field(name, as_texts) for name in ("requested", "added", "result")},
+    **_fields("applied diff_written", as_flag),
     "bundle_dir": _Field("bundle"),
-    "undone": _Field("undone", as_flag, always=False),
-    "hashes": _Field("hashes", as_text_object, always=False),
+    **_fields("undone", as_flag, always=False),
+    **_fields("hashes", as_text_object, always=False),
 }
 _FIELDS: dict[type[LedgerEntry], dict[str, _Field]] = {
     Card: _CARD,
@@ -288,6 +283,7 @@ _FIELDS: dict[type[LedgerEntry], dict[str, _Field]] = {
 }
 _OWN_NAMES: dict[type[LedgerEntry], tuple[str, ...]] = {Backport: ("backport_id", "id")}
 _TARGETS = ("aha_id", "rec_id")
+_NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
 
 
 def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -> R:
@@ -328,6 +324,11 @@ def line_of(entry: Record) -> dict[str, Any]:
         if field.always or value:
             line[name] = str(value) if name == "status" else as_json(value)
     return line | dict(entry.extra)
+
+
+def text_fields(card: Card) -> dict[str, Any]:
+    """Return the line of a card without its status and times."""
+    return {name: value for name, value in line_of(card).items() if name not in _NOT_TEXT}
 
 
 def meaning(entry: Record) -> str:

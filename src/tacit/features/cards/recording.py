@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
@@ -25,10 +25,11 @@ from tacit.features.cards.card_records import (
     event_id,
     first_skill_name,
     format_time,
-    line_of,
+    id_list,
     parse_time,
     recommendation_id,
     renewed,
+    text_fields,
     unused_id,
 )
 from tacit.features.cards.card_signals import BY_AGENT, UsageClaim, UsageReport, new_signal, use
@@ -44,7 +45,6 @@ _REJECTED = frozenset({RecommendationStatus.REJECTED, RecommendationStatus.DEPRE
 _CHECKED_FIELDS = frozenset(
     "title when_to_use problem solution_steps evidence tags gotchas links input_shape output_shape".split()
 )
-_NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
 
 
 class RecordOutcome(StrEnum):
@@ -98,16 +98,6 @@ def record(deck: Cards, payload: Mapping[str, Any], recorder: Recorder) -> Recor
         context = usage.context or (f"event_id={result.event.key}" if result.event else "")
         result.used = use(deck, replace(usage, context=context))
     return result
-
-
-def id_list(value: Any) -> list[str]:
-    """Return the ids of a list, or of one text with commas; each once."""
-    if value is None:
-        return []
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list) or not all(part is None or isinstance(part, str) for part in parts):
-        raise Mistake("ids are a list of texts, or one text with commas", code="invalid_ids")
-    return list(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
 
 
 def _checked_usage(payload: Mapping[str, Any]) -> UsageClaim:
@@ -187,26 +177,43 @@ def _given_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
     return "", f"id: {given!r} is not valid (leave it out, or write {prefix}… with letters, digits, _ . -)"
 
 
-class _CardItems:
-    """The cards of one payload."""
+class _Items:
+    """The cards, or the recommendations, of one payload."""
+
+    what: ClassVar[str]
 
     def __init__(self, deck: Cards, recorder: Recorder, result: RecordResult, skill: str) -> None:
         self._deck, self._recorder, self._result, self._skill = deck, recorder, result, skill
-        self._known = CardIndex(deck.cards().values())
 
     def store(self, lines: Sequence[Any]) -> None:
         """Store each, in order."""
         for number, line in enumerate(lines, start=1):
-            card, reasons = self._read(line)
-            if card is None or reasons:
+            entry, reasons = self._read(line)
+            if entry is None or reasons:
                 title = line.get("title") if isinstance(line, dict) else ""
                 self._refuse(number, str(title or ""), reasons)
             else:
-                self._store_card(number, card, has_id=bool(line.get("id")))
+                self._store_entry(number, entry, has_id=bool(line.get("id")))
 
     def _refuse(self, number: int, title: str, reasons: Sequence[str]) -> None:
-        refused = RefusedItem(what="aha_card", number=number, title=title[:200], reasons=tuple(reasons))
+        refused = RefusedItem(what=self.what, number=number, title=title[:200], reasons=tuple(reasons))
         self._result.refused.append(refused)
+
+    def _read(self, line: Any) -> tuple[Any, list[str]]:
+        raise NotImplementedError
+
+    def _store_entry(self, number: int, entry: Any, *, has_id: bool) -> None:
+        raise NotImplementedError
+
+
+class _CardItems(_Items):
+    """The cards of one payload."""
+
+    what = "aha_card"
+
+    def __init__(self, deck: Cards, recorder: Recorder, result: RecordResult, skill: str) -> None:
+        super().__init__(deck, recorder, result, skill)
+        self._known = CardIndex(deck.cards().values())
 
     def _read(self, line: Any) -> tuple[Card | None, list[str]]:
         if not isinstance(line, dict):
@@ -217,33 +224,32 @@ class _CardItems:
         values = {**line, "id": key, "ts": _timestamp(deck, line)}
         values["primary_skill"] = self._skill if skill == UNKNOWN_SKILL else skill
         if (before := deck.cards().get(key)) is not None:  # an update: fields that are left out stay
-            kept = {name: value for name, value in line_of(before).items() if name not in _NOT_TEXT}
-            values = kept | values | ({"primary_skill": before.primary_skill} if skill == UNKNOWN_SKILL else {})
+            values = (
+                text_fields(before)
+                | values
+                | ({"primary_skill": before.primary_skill} if skill == UNKNOWN_SKILL else {})
+            )
         card = replace(entry_of(Card, values, by=deck.user, at=deck.now()), at=deck.now(), shelf=deck.shelf, id="")
         misshapen = [f"{name}: has the wrong shape" for name in card.extra if name in _CHECKED_FIELDS]
         if card.status in _PERSON_ONLY and self._recorder.origin is not Origin.USER:
             card = replace(card, status=CardStatus.PROPOSED, id="")  # an agent cannot claim a person's decision
         return card, [*([fault] if fault else []), *misshapen, *self._recorder.judge(card)]
 
-    def _store_card(self, number: int, card: Card, *, has_id: bool) -> None:
-        same = self._known.same(card)
+    def _store_entry(self, number: int, entry: Card, *, has_id: bool) -> None:
+        card, same = entry, self._known.same(entry)
         before = self._deck.cards().get(card.key) if has_id else None
-        if before is not None and _text_fields(before) != _text_fields(card):
+        if before is not None and text_fields(before) != text_fields(card):
             updated = replace(card, version_id=before.version_id, id="")
             self._admit(number, updated, RecordOutcome.UPDATED)
         elif before is not None:
             self._reinforce(number, before, card)
         elif same is None:
-            self._add(number, card)
+            if card.key in (taken := self._deck.cards()):
+                make = lambda last: card_id(card.ts, card.title, card.when_to_use, last)  # noqa: E731
+                card = replace(card, key=unused_id(make, taken, card.primary_skill), id="")
+            self._admit(number, card, RecordOutcome.NEW)
         else:
             self._reinforce(number, same, card)
-
-    def _add(self, number: int, card: Card) -> None:
-        taken = self._deck.cards()
-        if card.key in taken:
-            make = lambda last: card_id(card.ts, card.title, card.when_to_use, last)  # noqa: E731
-            card = replace(card, key=unused_id(make, taken, card.primary_skill), id="")
-        self._admit(number, card, RecordOutcome.NEW)
 
     def _reinforce(self, number: int, known: Card, card: Card) -> None:
         """Add what is new to a known card, and a signal that it was learned again."""
@@ -274,42 +280,28 @@ class _CardItems:
         return True
 
 
-def _text_fields(card: Card) -> dict[str, Any]:
-    """Return what a card says, without its status and times."""
-    return {name: value for name, value in line_of(card).items() if name not in _NOT_TEXT}
+def _additions(known: Any, new: Any, *, lists: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
+    """Return what another version of an entry adds to its lists and its empty fields; existing values stay."""
+    added: dict[str, Any] = {}
+    for name in lists:
+        here = getattr(known, name)
+        if more := [item for item in dict.fromkeys(getattr(new, name)) if item not in here]:
+            added[name] = (*here, *more)
+    return added | {name: getattr(new, name) for name in values if not getattr(known, name) and getattr(new, name)}
 
 
 def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
-    """Return what another version of a card adds; existing values stay."""
-    added: dict[str, Any] = {}
-    for name in ("solution_steps", "evidence", "tags", "gotchas", "links"):
-        here = getattr(known, name)
-        if more := [item for item in dict.fromkeys(getattr(card, name)) if item not in here]:
-            added[name] = (*here, *more)
-    for name in ("when_to_use", "problem", "equivalence"):
-        if not getattr(known, name) and getattr(card, name):
-            added[name] = getattr(card, name)
+    lists = ("solution_steps", "evidence", "tags", "gotchas", "links")
+    added = _additions(known, card, lists=lists, values=("when_to_use", "problem", "equivalence"))
     if known.primary_skill in ("", UNKNOWN_SKILL) and card.primary_skill not in ("", UNKNOWN_SKILL):
         added["primary_skill"] = card.primary_skill
     return added
 
 
-class _RecommendationItems:
+class _RecommendationItems(_Items):
     """The recommendations of one payload."""
 
-    def __init__(self, deck: Cards, recorder: Recorder, result: RecordResult, skill: str) -> None:
-        self._deck, self._recorder, self._result, self._skill = deck, recorder, result, skill
-
-    def store(self, lines: Sequence[Any]) -> None:
-        """Store each, in order."""
-        for number, line in enumerate(lines, start=1):
-            read, reasons = self._read(line)
-            if read is None or reasons:
-                title = str(line.get("title") or "") if isinstance(line, dict) else ""
-                refused = RefusedItem(what="recommendation", number=number, title=title[:200], reasons=tuple(reasons))
-                self._result.refused.append(refused)
-            else:
-                self._store_recommendation(read)
+    what = "recommendation"
 
     def _read(self, line: Any) -> tuple[Recommendation | None, list[str]]:
         if not isinstance(line, dict):
@@ -329,8 +321,9 @@ class _RecommendationItems:
             faults.append("why: is missing; say why it matters")
         return read, faults
 
-    def _store_recommendation(self, read: Recommendation) -> None:
-        known = self._deck.recommendations()
+    def _store_entry(self, number: int, entry: Recommendation, *, has_id: bool) -> None:
+        del number, has_id
+        read, known = entry, self._deck.recommendations()
         same = next((each for each in known.values() if _is_known(read, each)), None)
         if same is None:
             if read.key in known:
@@ -340,7 +333,8 @@ class _RecommendationItems:
             self._result.recommendations.append((read, RecordOutcome.NEW))
             return
         now = self._deck.now()
-        added = _added_to_recommendation(same, read)
+        values = ("why", "implementation_hint", "expected_impact", "backport")
+        added = _additions(same, read, lists=["tags"], values=values)
         touched = renewed(same, at=now, by=self._deck.user, last_touched_ts=format_time(now), **added)
         kind, context = SignalKind.REC_TOUCHED, "the same was recommended again"
         signal = new_signal(self._deck, kind, same.key, source=BY_AGENT, context=context)
@@ -352,14 +346,3 @@ def _is_known(read: Recommendation, known: Recommendation) -> bool:
     """Return whether two recommendations are the same; one that was done and comes back is a new one."""
     is_current = known.status.is_open or known.status in _REJECTED
     return is_current and (known.key == read.key or same_recommendation(read, known))
-
-
-def _added_to_recommendation(known: Recommendation, read: Recommendation) -> dict[str, Any]:
-    """Return what another version of a recommendation adds."""
-    added: dict[str, Any] = {}
-    if more := [tag for tag in dict.fromkeys(read.tags) if tag not in known.tags]:
-        added["tags"] = (*known.tags, *more)
-    for name in ("why", "implementation_hint", "expected_impact", "backport"):
-        if not getattr(known, name) and getattr(read, name):
-            added[name] = getattr(read, name)
-    return added

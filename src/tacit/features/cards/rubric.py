@@ -7,12 +7,12 @@ judged elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
 
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.features.cards.card import Card
 from tacit.features.cards.rubric_texts import (
     dump_in,
     is_a_secret,
@@ -39,30 +39,7 @@ class Criterion(StrEnum):
     PORTABLE = "portable"
 
 
-class CardLike(Protocol):
-    """What the rubric reads of a card."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def when_to_use(self) -> str: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def solution_steps(self) -> Sequence[str]: ...
-    @property
-    def evidence(self) -> Sequence[str]: ...
-    @property
-    def gotchas(self) -> Sequence[str]: ...
-    @property
-    def input_shape(self) -> Mapping[str, Any]: ...
-    @property
-    def output_shape(self) -> Mapping[str, Any]: ...
-    @property
-    def scope(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RubricReason:
     """Why a card is not stored: criterion, field, a sentence, and how to fix it."""
 
@@ -76,7 +53,7 @@ class RubricReason:
         return f"{self.field}: {self.message} ({self.fix})"
 
 
-def judge(card: CardLike, local: ProjectFacts = NO_PROJECT_FACTS) -> tuple[RubricReason, ...]:
+def judge(card: Card, local: ProjectFacts = NO_PROJECT_FACTS) -> tuple[RubricReason, ...]:
     """Return all reasons not to store a card; none means that it may go to the gate.
 
     `local` describes the project that a portable card must not name.
@@ -92,102 +69,82 @@ def judge(card: CardLike, local: ProjectFacts = NO_PROJECT_FACTS) -> tuple[Rubri
     return tuple(found)
 
 
-def _missing(card: CardLike) -> Iterator[RubricReason]:
+def _missing(card: Card) -> Iterator[RubricReason]:
     if is_filler(card.title):
         yield RubricReason(
-            criterion=Criterion.COMPLETE,
-            rule="no_title",
-            field="title",
-            message="the card has no title",
-            fix="say in one line what was learned",
+            Criterion.COMPLETE, "no_title", "title", "the card has no title", "say in one line what was learned"
         )
     if is_filler(card.when_to_use):
         yield RubricReason(
-            criterion=Criterion.REUSABLE,
-            rule="no_occasion",
-            field="when_to_use",
-            message="nothing tells when the card is needed, so it can never be found",
-            fix="name the task or the error that calls for it",
+            Criterion.REUSABLE,
+            "no_occasion",
+            "when_to_use",
+            "nothing tells when the card is needed, so it can never be found",
+            "name the task or the error that calls for it",
         )
     if all(map(is_filler, _instructions(card))):
         yield RubricReason(
-            criterion=Criterion.COMPLETE,
-            rule="no_solution",
-            field="solution_steps",
-            message="the card does not say what to do",
-            fix="give at least one step: a command, a template, a field and its meaning, or what to avoid",
+            Criterion.COMPLETE,
+            "no_solution",
+            "solution_steps",
+            "the card does not say what to do",
+            "give at least one step: a command, a template, a field and its meaning, or what to avoid",
         )
 
 
-def _dumps(card: CardLike) -> Iterator[RubricReason]:
-    fields = {
-        "title": [card.title],
-        "when_to_use": [card.when_to_use],
-        "problem": [card.problem],
-        "solution_steps": list(card.solution_steps),
-        "evidence": list(card.evidence),
-        "gotchas": list(card.gotchas),
-    }
-    for field, texts in fields.items():
+def _dumps(card: Card) -> Iterator[RubricReason]:
+    for field, texts in _texts_by_field(card).items():
         if what := dump_in(texts):
             yield RubricReason(
-                criterion=Criterion.SPECIFIC,
-                rule="raw_dump",
-                field=field,
-                message=f"it is {what}, not what was learned from it",
-                fix="keep the one line that tells, and say what follows from it",
+                Criterion.SPECIFIC,
+                "raw_dump",
+                field,
+                f"it is {what}, not what was learned from it",
+                "keep the one line that tells, and say what follows from it",
             )
 
 
-def _secrets(card: CardLike) -> Iterator[RubricReason]:
+def _secrets(card: Card) -> Iterator[RubricReason]:
     for field, texts in (("title", [card.title]), ("solution_steps", _instructions(card))):
         if any(map(is_a_secret, texts)):
             yield RubricReason(
-                criterion=Criterion.SAFE,
-                rule="secret",
-                field=field,
-                message="a secret is what it says",
-                fix="say where the secret is kept and how it is fetched; never the secret itself",
+                Criterion.SAFE,
+                "secret",
+                field,
+                "a secret is what it says",
+                "say where the secret is kept and how it is fetched; never the secret itself",
             )
 
 
-def _moments(card: CardLike) -> Iterator[RubricReason]:
+def _moments(card: Card) -> Iterator[RubricReason]:
     state = passing_state(card.title[:_READ], card.problem[:_READ], _instructions(card))
     if state:
         yield RubricReason(
-            criterion=Criterion.DURABLE,
-            rule="passing_state",
-            field=state.field,
-            message=f"“{state.words}” will not hold for long",
-            fix="write what stays true: how to find it out, or what to do whenever it happens",
+            Criterion.DURABLE,
+            "passing_state",
+            state.field,
+            f"“{state.words}” will not hold for long",
+            "write what stays true: how to find it out, or what to do whenever it happens",
         )
 
 
-def _vague(card: CardLike) -> Iterator[RubricReason]:
+def _vague(card: Card) -> Iterator[RubricReason]:
     # “Ensure Docker is running” is an answer to one error, and to nothing else
     anchored = is_concrete(card.problem[:_READ])
     if any(says_something(text, anchored=anchored) for text in _instructions(card)):
         return
     yield RubricReason(
-        criterion=Criterion.SPECIFIC,
-        rule="vague",
-        field="solution_steps",
-        message="it is a reminder that fits every task, and tells nobody what to do",
-        fix="name the command, file, field, value or order of steps that made the difference",
+        Criterion.SPECIFIC,
+        "vague",
+        "solution_steps",
+        "it is a reminder that fits every task, and tells nobody what to do",
+        "name the command, file, field, value or order of steps that made the difference",
     )
 
 
-def _local(card: CardLike, local: ProjectFacts) -> Iterator[RubricReason]:
+def _local(card: Card, local: ProjectFacts) -> Iterator[RubricReason]:
     """What ties a card to one project although it calls itself portable, by the lint that skills are held against."""
-    covered = {
-        "title": [card.title],
-        "when_to_use": [card.when_to_use],
-        "problem": [card.problem],
-        "solution_steps": card.solution_steps,
-        "evidence": card.evidence,
-        "gotchas": card.gotchas,
-    }
-    for field, texts in covered.items():
+    for field, texts in _texts_by_field(card).items():
         done = field == "solution_steps"  # what is done is looked at more closely than what is told
         steps = tuple(SkillStep(text=text) for text in texts) if done else ()
         description = "" if done else "\n".join(texts)
@@ -195,19 +152,20 @@ def _local(card: CardLike, local: ProjectFacts) -> Iterator[RubricReason]:
         for finding in portability(content, local):
             text, _, fix = finding.message.removeprefix(f"{finding.field} ").partition("; ")
             yield RubricReason(
-                criterion=Criterion.PORTABLE,
-                rule=finding.rule,
-                field=field,
-                message=f"it {text}, which only this project knows",
-                fix=f"{fix}, or give the scope `project`",
+                Criterion.PORTABLE,
+                finding.rule,
+                field,
+                f"it {text}, which only this project knows",
+                f"{fix}, or give the scope `project`",
             )
 
 
-def _instructions(card: CardLike) -> list[str]:
+def _instructions(card: Card) -> list[str]:
     """All that a card tells to do, as far as anybody would read it."""
-    shapes = [*_shape_texts(card.input_shape), *_shape_texts(card.output_shape)]
+    shapes = [f"{name}: {value}" for shape in (card.input_shape, card.output_shape) for name, value in shape.items()]
     return [text[:_READ] for text in (*card.solution_steps, *card.gotchas, *shapes)]
 
 
-def _shape_texts(shape: Mapping[str, Any]) -> list[str]:
-    return [f"{name}: {value}" for name, value in shape.items()]
+def _texts_by_field(card: Card) -> dict[str, Sequence[str]]:
+    lines: dict[str, Sequence[str]] = {name: [getattr(card, name)] for name in ("title", "when_to_use", "problem")}
+    return lines | {name: getattr(card, name) for name in ("solution_steps", "evidence", "gotchas")}

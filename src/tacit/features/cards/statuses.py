@@ -235,7 +235,7 @@ def plan_repair(deck: Cards) -> RepairPlan:
         changes = {}
         if _lacks_skill(each):
             changes["primary_skill"] = inferred_skill(each, deck.recommendation_history(key)[0].ts, events)
-        if _is_older_spelling(each.extra.get("status")):
+        if is_alias(each.extra.get("status")):
             changes["status"] = str(each.status)
         if changes:
             recommendations[key] = changes
@@ -261,7 +261,7 @@ def repair(deck: Cards) -> RepairPlan:
 def inferred_skill(entry: Card | Recommendation, ts: str, events: Iterable[CardEvent]) -> str:
     """Return the skill of the nearest event at or before the entry, else after it, else of a tag `skill:NAME`."""
     at = parse_time(ts)
-    tagged = [tag.removeprefix(_SKILL_TAG) for tag in entry.tags if tag.startswith(_SKILL_TAG)]
+    tagged = (tag.removeprefix(_SKILL_TAG) for tag in entry.tags if tag.startswith(_SKILL_TAG))
     by_event = _nearest_skill(at, events) if at else ""
     return by_event or first_skill_name(next((name for name in tagged if name.strip()), ""))
 
@@ -283,8 +283,3 @@ def _lacks_skill(entry: Card | Recommendation) -> bool:
 def _same_touch(entry: Card | Recommendation) -> dict[str, str]:
     """Return when the entry was last touched: a repair is no touch, but its version has a new time."""
     return {"last_touched_ts": entry.last_touched_ts or entry.ts}
-
-
-def _is_older_spelling(status: object) -> bool:
-    """Return whether a status is a known older spelling; unknown ones are left alone."""
-    return is_alias(status) and recommendation_status(status) is not RecommendationStatus.PROPOSED

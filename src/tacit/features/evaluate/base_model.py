@@ -23,6 +23,7 @@ from tacit.domain.errors import Mistake, NotFound
 HASHED = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "*.safetensors", "*.bin")
 """The files of a folder that identify the model."""
 INSTALL = "pip install 'tacit[train]', or in a checkout: pip install '.[train]'"
+_NAME_A_MODEL = "Name a *.gguf file, a model's folder or a hub id."
 _CONFIG = "config.json"
 _CONFIG_MAX, _HEADER_MAX = 16 << 20, 100 << 20
 """Largest configuration and header of weights, in bytes; the safetensors format allows no larger header."""
@@ -104,25 +105,16 @@ def locate_model(name: str, *, fetch: bool = False) -> Path:
     place = Path(name).expanduser()
     if place.is_file():
         if place.suffix != ".gguf":
-            raise Mistake(
-                f"{place.name} is not a model",
-                code="not_a_model",
-                hint="Name a *.gguf file, a model's folder or a hub id.",
-            )
+            raise Mistake(f"{place.name} is not a model", code="not_a_model", hint=_NAME_A_MODEL)
         read_gguf_header(place)
         return place
     if place.is_dir():
         if not (place / _CONFIG).is_file():
-            raise Mistake(
-                f"{place} has no {_CONFIG}, so it is not a model's folder",
-                code="not_a_model",
-                hint="Name the folder that has it.",
-            )
+            message = f"{place} has no {_CONFIG}, so it is not a model's folder"
+            raise Mistake(message, code="not_a_model", hint="Name the folder that has it.")
         return place
     if name.count("/") != 1 or place.suffix == ".gguf" or name.startswith((".", "~", "/")):
-        raise NotFound(
-            f"no model at {name!r}", code="no_model", hint="Name a *.gguf file, a model's folder or a hub id."
-        )
+        raise NotFound(f"no model at {name!r}", code="no_model", hint=_NAME_A_MODEL)
     return _from_hub(name, fetch=fetch)
 
 
@@ -143,26 +135,25 @@ def load_base_model(name: str, *, device: str = "") -> BaseModel:
         torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder, options = (place.parent, {"gguf_file": place.name}) if place.is_file() else (place, {})
     if options and not find_spec("gguf"):
-        raise Mistake(
-            "reading a GGUF file needs the package gguf",
-            code="missing_package",
-            hint=f"{INSTALL} (or: pip install gguf)",
-        )
+        hint = f"{INSTALL} (or: pip install gguf)"
+        raise Mistake("reading a GGUF file needs the package gguf", code="missing_package", hint=hint)
     try:
         with redirect_stderr(StringIO()):  # a progress bar that cannot be switched off
             tokenizer = AutoTokenizer.from_pretrained(folder, **options)
             model = AutoModelForCausalLM.from_pretrained(folder, dtype=numbers, attn_implementation="sdpa", **options)
     except (OSError, ValueError, KeyError, RuntimeError) as fault:
-        raise Mistake(
-            f"{name} cannot be loaded as a language model: {_first_line(fault)}", code="model_not_loaded"
-        ) from fault
+        message = f"{name} cannot be loaded as a language model: {_first_line(fault)}"
+        raise Mistake(message, code="model_not_loaded") from fault
     if not tokenizer.chat_template:
-        raise Mistake(
-            f"{name} has no chat template",
-            code="no_chat_template",
-            hint="Take the variant that was trained to chat (…-Instruct).",
-        )
-    _drop_quantization(model)
+        hint = "Take the variant that was trained to chat (…-Instruct)."
+        raise Mistake(f"{name} has no chat template", code="no_chat_template", hint=hint)
+    if getattr(model.config, "quantization_config", None) is not None:
+        # weights from a GGUF file are unquantised now, and the marks of quantisation prevent saving
+        del model.config.quantization_config
+        for mark in ("hf_quantizer", "quantization_method"):
+            if hasattr(model, mark):
+                delattr(model, mark)
+        model.is_quantized = False
     model.requires_grad_(requires_grad=False)
     return BaseModel(name, base_model_hash(name), model.to(device).eval(), tokenizer, device)
 
@@ -180,19 +171,8 @@ def unpack(name: str, folder: Path) -> Path:
 
 def require_train_extra() -> None:
     """Raise `Mistake` if the packages for training are not installed."""
-    missing = [package for package in ("torch", "transformers", "peft") if not find_spec(package)]
-    if missing:
+    if missing := missing_packages():
         raise Mistake(f"training and local models need {', '.join(missing)}", code="missing_package", hint=INSTALL)
-
-
-def _drop_quantization(model: Any) -> None:
-    """Remove the marks of quantisation: weights from a GGUF file are unquantised now, and the marks prevent saving."""
-    if getattr(model.config, "quantization_config", None) is not None:
-        del model.config.quantization_config
-        for name in ("hf_quantizer", "quantization_method"):
-            if hasattr(model, name):
-                delattr(model, name)
-        model.is_quantized = False
 
 
 def _from_hub(name: str, *, fetch: bool) -> Path:
@@ -204,16 +184,12 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=not fetch, ignore_patterns=["*.gguf", "*.onnx", "*.pth"]))
     except LocalEntryNotFoundError as fault:
-        hint = (
-            "Check the connection."
-            if fetch
-            else f"Fetch it once: hf download {name}; or name a folder or a *.gguf file."
-        )
+        once = f"Fetch it once: hf download {name}; or name a folder or a *.gguf file."
+        hint = "Check the connection." if fetch else once
         raise NotFound(f"the model {name!r} is not on this machine", code="model_not_fetched", hint=hint) from fault
     except (HfHubHTTPError, HFValidationError, OSError) as fault:
-        raise NotFound(
-            f"the model {name!r} cannot be fetched: {_first_line(fault)}", code="model_not_fetched"
-        ) from fault
+        message = f"the model {name!r} cannot be fetched: {_first_line(fault)}"
+        raise NotFound(message, code="model_not_fetched") from fault
 
 
 def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
@@ -226,11 +202,7 @@ def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
             header = json.loads(opened.read(length))
         return [(name, _shape(entry["shape"])) for name, entry in header.items() if name != "__metadata__"]
     except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
-        raise Mistake(
-            f"{file.name} is damaged: its header cannot be read ({_first_line(fault)})",
-            code="damaged_model",
-            hint="Fetch the file again.",
-        ) from fault
+        raise _damaged(f"{file.name} is damaged: its header cannot be read ({_first_line(fault)})", "file") from fault
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -241,19 +213,9 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the matrices of a llama-like model from its configuration, if no file lists its tensors."""
-    hidden, inner, heads, key_heads, layers, words, width = (
-        _number(config, name)
-        for name in (
-            "hidden_size",
-            "intermediate_size",
-            "num_attention_heads",
-            "num_key_value_heads",
-            "num_hidden_layers",
-            "vocab_size",
-            "head_dim",
-        )
-    )
-    width = width or hidden // max(heads, 1)
+    hidden, inner, words = (_number(config, name) for name in ("hidden_size", "intermediate_size", "vocab_size"))
+    heads, key_heads = (_number(config, name) for name in ("num_attention_heads", "num_key_value_heads"))
+    layers, width = _number(config, "num_hidden_layers"), _number(config, "head_dim") or hidden // max(heads, 1)
     asked, answered = width * heads, width * (key_heads or heads)
     yield "embed_tokens", (words, hidden)
     for _ in range(min(layers, _LAYERS)):
@@ -277,24 +239,20 @@ def _config_of(path: Path) -> dict[str, Any]:
             raise ValueError(f"{path.stat().st_size} bytes")
         config: Any = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as fault:
-        raise Mistake(
-            f"{path} cannot be read: {_first_line(fault)}", code="damaged_model", hint="Fetch the model again."
-        ) from fault
+        raise _damaged(f"{path} cannot be read: {_first_line(fault)}") from fault
     if not isinstance(config, dict):
-        raise Mistake(
-            f"{path} is not the configuration of a model", code="damaged_model", hint="Fetch the model again."
-        )
+        raise _damaged(f"{path} is not the configuration of a model")
     return config
+
+
+def _damaged(message: str, what: str = "model") -> Mistake:
+    return Mistake(message, code="damaged_model", hint=f"Fetch the {what} again.")
 
 
 def _number(config: dict[str, Any], name: str) -> int:
     found = config.get(name) or 0
     if not isinstance(found, int) or found < 0:
-        raise Mistake(
-            f"{_CONFIG} has {name} = {str(found)[:40]!r}, which is not a count",
-            code="damaged_model",
-            hint="Fetch the model again.",
-        )
+        raise _damaged(f"{_CONFIG} has {name} = {str(found)[:40]!r}, which is not a count")
     return found
 
 
@@ -353,19 +311,11 @@ def read_gguf_header(path: Path) -> GgufHeader:
     """Read the header of a GGUF file; raise `Mistake` if it is damaged or not GGUF."""
     with path.open("rb") as file:
         if file.read(4) != MAGIC:
-            raise Mistake(
-                f"{path.name} is not a GGUF file",
-                code="not_gguf",
-                hint="Name a *.gguf file, a model's folder or a hub id.",
-            )
+            raise Mistake(f"{path.name} is not a GGUF file", code="not_gguf", hint=_NAME_A_MODEL)
         try:
             return _read_gguf_header(file)
         except (struct.error, UnicodeDecodeError, KeyError, ValueError) as fault:
-            raise Mistake(
-                f"{path.name} is damaged: its header cannot be read ({fault})",
-                code="damaged_model",
-                hint="Fetch the file again.",
-            ) from fault
+            raise _damaged(f"{path.name} is damaged: its header cannot be read ({fault})", "file") from fault
 
 
 def _read_gguf_header(file: BinaryIO) -> GgufHeader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,19 +99,16 @@ class LocalModel:
 
     def _generate(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         """Return the tokens that follow each row, without the end of the turn; in halves if memory runs out."""
-        generated = unless_out_of_memory(lambda: self._without_gradients(rows, max_tokens), self.base.device)
+        import torch
+
+        decode = torch.inference_mode()(self._decode)
+        generated = unless_out_of_memory(lambda: decode(rows, max_tokens), self.base.device)
         if generated is not None:
-            return [_before(tokens, self._end) for tokens in generated]
+            return [tokens[: tokens.index(self._end)] if self._end in tokens else tokens for tokens in generated]
         if len(rows) == 1:
             raise out_of_memory(self.base.device)
         middle = len(rows) // 2
         return [*self._generate(rows[:middle], max_tokens), *self._generate(rows[middle:], max_tokens)]
-
-    def _without_gradients(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
-        import torch
-
-        with torch.inference_mode():
-            return self._decode(rows, max_tokens)
 
     def _decode(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         import torch
@@ -130,7 +127,10 @@ class LocalModel:
         fresh: list[Any] = [found.logits[:, -1].argmax(-1)]
         while True:
             if len(fresh) == LOOK_EVERY or len(generated[alive[0]]) + len(fresh) >= max_tokens:
-                going = _append_tokens(generated, alive, torch.stack(fresh, 1).tolist(), end=self._end, most=max_tokens)
+                for row, tokens in zip(alive, torch.stack(fresh, 1).tolist(), strict=True):
+                    generated[row] += tokens
+                known = [generated[row] for row in alive]
+                going = [at_ for at_, row in enumerate(known) if self._end not in row and len(row) < max_tokens]
                 if not going:
                     return generated
                 if len(going) <= len(alive) // 2:
@@ -149,34 +149,18 @@ class LocalModel:
             fresh.append(found.logits[:, -1].argmax(-1))
 
 
-def _append_tokens(
-    generated: list[list[int]], alive: Sequence[int], fresh: Sequence[Sequence[int]], *, end: int, most: int
-) -> list[int]:
-    """Append new tokens; return the rows that are not finished."""
-    for row, tokens in zip(alive, fresh, strict=True):
-        generated[row] += tokens
-    return [one for one, row in enumerate(alive) if end not in generated[row] and len(generated[row]) < most]
-
-
-def _before(tokens: list[int], end: int) -> list[int]:
-    return tokens[: tokens.index(end)] if end in tokens else tokens
-
-
 def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
     """Read the matrices of an adapter as PEFT wrote them."""
     read_adapter_settings(folder)
     from safetensors.torch import load
 
     files = read_adapter(folder, key=key)
-    config = _parse_adapter_settings(
-        files.settings, folder
-    )  # from the bytes that were compared with the key, whatever the file holds now
-
+    # from the bytes that were compared with the key, whatever the file holds now
+    config = _parse_adapter_settings(files.settings, folder)
     trained = folder / "trained.json"
     if trained.is_file() and _base_hash_of_training(trained) != base.hash:
-        raise Refusal(
-            f"the adapter in {folder.name} was trained on another base model than {base.name}", code="other_base_model"
-        )
+        message = f"the adapter in {folder.name} was trained on another base model than {base.name}"
+        raise Refusal(message, code="other_base_model")
     held = {name: tensor.to(base.device) for name, tensor in load(files.weights).items()}
     scale = config["lora_alpha"] / config["r"]
     pairs = []
@@ -186,17 +170,13 @@ def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
         module = name.removeprefix("base_model.model.").removesuffix(".lora_A.weight")
         up = held[name.replace(".lora_A.", ".lora_B.")]
         pairs.append(_Pair(module, held[name].float(), up.float(), scale))
+    unfit = f"the adapter in {folder.name} does not fit {base.name}"
     try:
         for pair in pairs:
             if base.model.get_submodule(pair.module).weight.shape != (pair.up.shape[0], pair.down.shape[1]):
-                raise Refusal(
-                    f"the adapter in {folder.name} does not fit {base.name}: {pair.module} has another shape",
-                    code="adapter_does_not_fit",
-                )
+                raise Refusal(f"{unfit}: {pair.module} has another shape", code="adapter_does_not_fit")
     except AttributeError as fault:
-        raise Refusal(
-            f"the adapter in {folder.name} does not fit {base.name}: {fault}", code="adapter_does_not_fit"
-        ) from fault
+        raise Refusal(f"{unfit}: {fault}", code="adapter_does_not_fit") from fault
     return pairs
 
 
@@ -211,24 +191,19 @@ def read_adapter_settings(folder: Path) -> dict[str, Any]:
 
 
 def _parse_adapter_settings(settings: bytes, folder: Path) -> dict[str, Any]:
-    path = folder / ADAPTER_SETTINGS
+    path, again = folder / ADAPTER_SETTINGS, "export or train the adapter again"
     try:
-        config: Any = json.loads(settings)
+        loaded: Any = json.loads(settings)
     except (ValueError, RecursionError) as fault:
-        raise Mistake(
-            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="export or train the adapter again"
-        ) from fault
-    if not isinstance(config, dict) or not _has_scale(config):
-        raise Mistake(
-            f"{path} has no adapter settings", code="damaged_adapter", hint="export or train the adapter again"
-        )
+        raise Mistake(f"{path} cannot be read: {fault}", code="damaged_adapter", hint=again) from fault
+    config: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
+    rank, alpha = config.get("r"), config.get("lora_alpha")
+    if not isinstance(rank, int) or rank <= 0 or not isinstance(alpha, int | float):
+        raise Mistake(f"{path} has no adapter settings", code="damaged_adapter", hint=again)
     other = [name for name, plain in PLAIN_LORA.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
-        raise Refusal(
-            f"the adapter in {folder.name} is not a plain LoRA",
-            code="not_plain_lora",
-            hint="Only plain LoRA adapters are read here.",
-        )
+        hint = "Only plain LoRA adapters are read here."
+        raise Refusal(f"the adapter in {folder.name} is not a plain LoRA", code="not_plain_lora", hint=hint)
     return config
 
 
@@ -240,12 +215,6 @@ def _base_hash_of_training(path: Path) -> str:
         raise Mistake(
             f"{path} cannot be read: {fault}", code="damaged_adapter", hint="export or train the adapter again"
         ) from fault
-
-
-def _has_scale(config: dict[str, Any]) -> bool:
-    """Whether rank and alpha are there."""
-    rank, alpha = config.get("r"), config.get("lora_alpha")
-    return isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)
 
 
 def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_tokens: int) -> list[list[int]]:
@@ -309,9 +278,7 @@ class AdapterFiles:
     @property
     def key(self) -> str:
         """The hash of the weights and settings."""
-        made = _start_hash(self.settings)
-        made.update(self.weights)
-        return made.hexdigest()[:_KEY_LENGTH]
+        return _adapter_hash(self.settings, [self.weights])
 
 
 def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
@@ -335,37 +302,31 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
 def adapter_key(folder: Path) -> str:
     """Return the key of the adapter in a folder, reading the files in pieces."""
     try:
-        made = _start_hash(_plain_file(folder / ADAPTER_SETTINGS).read_bytes())
+        settings = _plain_file(folder / ADAPTER_SETTINGS).read_bytes()
         with _plain_file(folder / ADAPTER_WEIGHTS).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                made.update(chunk)
+            return _adapter_hash(settings, iter(lambda: file.read(_CHUNK), b""))
     except (OSError, ValueError, RecursionError) as error:
         raise _not_an_adapter(folder, error) from error
+
+
+def _adapter_hash(settings: bytes, weights: Iterable[bytes]) -> str:
+    made = hashlib.sha256(json.dumps(_without_order(json.loads(settings)), sort_keys=True).encode() + b"\0")
+    for chunk in weights:
+        made.update(chunk)
     return made.hexdigest()[:_KEY_LENGTH]
-
-
-def _start_hash(settings: bytes) -> hashlib._Hash:
-    generated: Any = json.loads(settings)
-    return hashlib.sha256(json.dumps(_without_order(generated), sort_keys=True).encode() + b"\0")
 
 
 def _plain_file(path: Path) -> Path:
     """Return the path of a regular file; reading a pipe or a device would block."""
     if path.exists() and not path.is_file():
-        raise Mistake(
-            f"{path} is not a regular file",
-            code="not_a_regular_file",
-            hint="remove it; `tacit adapters train` trains a new adapter",
-        )
+        hint = "remove it; `tacit adapters train` trains a new adapter"
+        raise Mistake(f"{path} is not a regular file", code="not_a_regular_file", hint=hint)
     return path
 
 
 def _not_an_adapter(folder: Path, error: Exception) -> Mistake:
-    return Mistake(
-        f"{folder} has no PEFT adapter: {error}",
-        code="not_an_adapter",
-        hint=f"it needs {ADAPTER_SETTINGS} and {ADAPTER_WEIGHTS}",
-    )
+    hint = f"it needs {ADAPTER_SETTINGS} and {ADAPTER_WEIGHTS}"
+    return Mistake(f"{folder} has no PEFT adapter: {error}", code="not_an_adapter", hint=hint)
 
 
 def _without_order(value: Any) -> Any:

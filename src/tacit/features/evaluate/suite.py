@@ -258,7 +258,10 @@ def read_run_plan(path: Path) -> RunPlan:
     problems = list(_problems(document))
     if problems:
         raise Mistake(f"{path}: {'; '.join(problems)}", code="bad_run_plan", hint=f"write it like\n{_EXAMPLE}")
-    arms = tuple(Arm(name=name, **_with_enums(options)) for name, options in document.get("arms", {}).items())
+    arms = tuple(
+        Arm(name=name, **{**options, "aid": AidKind(options.get("aid", AidKind.NONE))})
+        for name, options in document.get("arms", {}).items()
+    )
     suite = document.get("suite", {})
     options = {name: value for name, value in suite.items() if name != "name"}
     if "data" in options:
@@ -296,24 +299,19 @@ _DESCRIPTIONS = {
 def _problems(document: Mapping[str, Any]) -> Iterator[str]:
     for key in sorted(set(document) - {"arms", "suite"}):
         yield f"unknown table {key!r}"
-    yield from _suite_problems(document.get("suite", {}))
+    suite = document.get("suite", {})
+    if not isinstance(suite, dict):
+        yield "suite must be a table"
+    else:
+        yield from (f"suite: {key} must be a text" for key, value in suite.items() if not isinstance(value, str))
+        if suite and "name" not in suite:
+            yield "suite has no name"
     arms = document.get("arms", {})
     if not isinstance(arms, dict):
         yield "arms must be a table"
         return
     for name, options in arms.items():
         yield from (f"arm {name!r}: {problem}" for problem in _arm_problems(name, options))
-
-
-def _suite_problems(suite: object) -> Iterator[str]:
-    if not isinstance(suite, dict):
-        yield "suite must be a table"
-        return
-    for key, value in suite.items():
-        if not isinstance(value, str):
-            yield f"suite: {key} must be a text"
-    if suite and "name" not in suite:
-        yield "suite has no name"
 
 
 def _arm_problems(name: str, options: object) -> Iterator[str]:
@@ -334,7 +332,3 @@ def _arm_problems(name: str, options: object) -> Iterator[str]:
         value = options.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             yield f"{key} must be a whole number from 1 to {most}"
-
-
-def _with_enums(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {**options, "aid": AidKind(options.get("aid", AidKind.NONE))}

@@ -23,7 +23,7 @@ from tacit.features.evaluate.actors.stepping import STOPPED
 from tacit.features.evaluate.comparison import DONE_ANSWER, ConstantAnswer, constant_answer, correct_tools
 from tacit.features.evaluate.run_record import TRANSCRIPT, RowKey, key_of, open_file
 from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow, World
-from tacit.features.evaluate.tool import Tool, Turn
+from tacit.features.evaluate.tool import Turn
 from tacit.text.redaction import redact, redact_value
 from tacit.text.safe_markdown import one_line
 
@@ -128,11 +128,14 @@ def read_transcript(folder: Path) -> RunTranscript:
     asked: dict[str, str] = {}
     right: dict[str, str] = {}
     did: dict[RowKey, Sequence[str]] = {}
-    for line in _read_lines(folder / TRANSCRIPT):
-        if line.arm:
-            did[line.arm, line.seed, line.exercise] = line.did
-        else:
-            asked[line.exercise], right[line.exercise] = line.task, line.right
+    with suppress(OSError, Refusal), open_file(folder / TRANSCRIPT, os.O_RDONLY) as file:
+        for data in file:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                line = msgspec.json.decode(data, type=_Line)
+                if line.arm:
+                    did[line.arm, line.seed, line.exercise] = line.did
+                else:
+                    asked[line.exercise], right[line.exercise] = line.task, line.right
     return RunTranscript(asked, right, did)
 
 
@@ -160,15 +163,6 @@ def _first_difference(reference: Sequence[str], arm: Sequence[str]) -> tuple[str
     return reference[-1], arm[-1]
 
 
-def _read_lines(path: Path) -> list[_Line]:
-    found = []
-    with suppress(OSError, Refusal), open_file(path, os.O_RDONLY) as file:
-        for line in file:
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                found.append(msgspec.json.decode(line, type=_Line))
-    return found
-
-
 class _BoundedCopy:
     """Copies arguments of any kind and size into a small value that JSON can hold."""
 
@@ -194,16 +188,11 @@ class _BoundedCopy:
             return value
         if isinstance(value, int):
             return value if value.bit_length() <= _BITS_MAX else _ELLIPSIS
-        text = value if isinstance(value, str) else _describe_value(value)
+        if isinstance(value, bytes | bytearray):  # one more than is scanned, so that the text counts as cut
+            value = str(value[: _SCANNED_MAX + 1])
+        text = value if isinstance(value, str) else type(value).__name__  # JSON does not know anything else
         self._budget -= min(len(text), _SCANNED_MAX)
         return _beginning(text) if self._budget > 0 else _ELLIPSIS
-
-
-def _describe_value(value: Any) -> str:
-    """Return bytes as text, and the type name of anything else that JSON does not know."""
-    if isinstance(value, bytes | bytearray):  # one more than is scanned, so that the text counts as cut
-        return str(value[: _SCANNED_MAX + 1])
-    return type(value).__name__
 
 
 def _beginning(text: str) -> str:
@@ -231,6 +220,7 @@ class WatchedWorld:
         """`name` appears in errors."""
         self._world = world
         self._name = name
+        self.task, self.tools = world.task, world.tools
         self.did: list[str] = []
         """The calls so far, and how the attempt ended."""
 
@@ -243,16 +233,6 @@ class WatchedWorld:
         except Exception as error:
             error.add_note(f"(in {where})")
             raise
-
-    @property
-    def task(self) -> str:
-        """The task."""
-        return self._world.task
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The tools that can be called."""
-        return self._world.tools
 
     @property
     def turns(self) -> Sequence[Turn]:

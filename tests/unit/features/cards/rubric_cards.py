@@ -8,29 +8,27 @@ no file holds one; it goes when the sample is read.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from tacit.features.cards.card import Card
 
 HERE = Path(__file__).parent
 HALVES = ("look", "held", "later")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Card):
     """A card as somebody wrote it, with the sort that it stands for and its half of the data."""
 
     sort: str
     half: str
-    title: str
+    key: str = "aha_written"
+    at: datetime = datetime(2026, 1, 31, tzinfo=UTC)
+    ts: str = ""
     when_to_use: str = "Exporting orders"
-    problem: str = ""
-    solution_steps: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-    gotchas: tuple[str, ...] = ()
-    input_shape: dict[str, Any] = field(default_factory=dict)
-    output_shape: dict[str, Any] = field(default_factory=dict)
-    scope: str = "project"
 
 
 def cards(side: str, *, half: str = "") -> list[Written]:

@@ -11,8 +11,8 @@ import pytest
 from tacit.domain.errors import Mistake
 from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import CardStatus, RecommendationStatus, SignalKind
-from tacit.features.cards.card_records import card_id, line_of
-from tacit.features.cards.recording import Recorder, RecordOutcome, RecordResult, id_list, record
+from tacit.features.cards.card_records import card_id, id_list, line_of
+from tacit.features.cards.recording import Recorder, RecordOutcome, RecordResult, record
 from tests.unit.features.cards.making import AGENT, PERSON, World, payload_card
 
 ADVICE = {"title": "Add a cursor loop", "why": "Everybody writes one", "primary_skill": "api-client"}

@@ -20,7 +20,7 @@ from tacit.config.location import card_places
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, SignalKind
-from tacit.features.cards.card_records import FILES, line_of
+from tacit.features.cards.card_records import FILES, id_list, line_of
 from tacit.features.cards.card_signals import BY_AGENT, MANUAL_SOURCE, UsageClaim, UsageReport
 from tacit.features.cards.card_signals import signal as keep_signal
 from tacit.features.cards.card_signals import use as keep_usage
@@ -28,7 +28,7 @@ from tacit.features.cards.cards import Cards, shared_folder
 from tacit.features.cards.commands import card_options, deck_of, location_fields, print_json, problems_of
 from tacit.features.cards.folder import BELOW, IGNORED_LINE, CardFolder, ignore_folder, invalid_value, is_ignored
 from tacit.features.cards.listing import LIMIT, CardFilters, list_cards
-from tacit.features.cards.recording import Recorder, RecordResult, id_list
+from tacit.features.cards.recording import Recorder, RecordResult
 from tacit.features.cards.recording import record as record_payload
 from tacit.features.cards.rubric import judge
 from tacit.maintain.source_project import source_project

@@ -36,47 +36,30 @@ class NextCallWorld:
 
     def __init__(self, exercise: Exercise, *, knows_arguments: bool = True) -> None:
         """`knows_arguments`: the right arguments are known, not only the tool."""
+        self.task: str = exercise.task
+        self.tools: Sequence[Tool] = exercise.tools
+        self.turns: Sequence[Turn] = exercise.turns
+        self.over = False
         self._exercise = exercise
         self._knows_arguments = knows_arguments
         self._answer: Call | None = None
         self._done = False
         self._reason = ""
-        self._over = False
-
-    @property
-    def task(self) -> str:
-        """The task."""
-        return self._exercise.task
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The tools that can be called."""
-        return self._exercise.tools
-
-    @property
-    def turns(self) -> Sequence[Turn]:
-        """The calls so far."""
-        return self._exercise.turns
-
-    @property
-    def over(self) -> bool:
-        """Whether the question was answered."""
-        return self._over
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
         """Answer with a call; it is not executed."""
-        if self._over:
+        if self.over:
             return "the question was answered before", True
-        self._answer, self._over = Call(tool=tool, arguments=arguments), True
+        self._answer, self.over = Call(tool=tool, arguments=arguments), True
         return "", False
 
     def finish(self) -> None:
         """Answer that the task is done."""
-        self._done, self._over = self._done or not self._over, True
+        self._done, self.over = self._done or not self.over, True
 
     def abstain(self, reason: str) -> None:
         """Answer that the next call is unknown."""
-        self._reason, self._over = self._reason or ("" if self._over else reason or "abstained"), True
+        self._reason, self.over = self._reason or ("" if self.over else reason or "abstained"), True
 
     def score(self) -> AttemptScore:
         """Return whether the answer is right."""

@@ -32,26 +32,13 @@ class TelecomWorld:
 
     def __init__(self, exercise: Exercise, environment: Any, *, max_calls: int) -> None:
         """`environment` is at the start of the exercise and belongs to this world alone."""
+        self.task: str = exercise.task
+        self.tools: Sequence[Tool] = exercise.tools
+        self.turns: list[Turn] = []
         self._exercise = exercise
         self._environment = environment
         self._left = max_calls
-        self._turns: list[Turn] = []
         self._ended = ""
-
-    @property
-    def task(self) -> str:
-        """What the customer says."""
-        return self._exercise.task
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The tools that can be called."""
-        return self._exercise.tools
-
-    @property
-    def turns(self) -> Sequence[Turn]:
-        """All turns so far."""
-        return self._turns
 
     @property
     def over(self) -> bool:
@@ -68,7 +55,7 @@ class TelecomWorld:
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             # a model may give arguments that the world does not check: its call failed
             text, failed = f"Error: {error}", True
-        self._turns.append(Turn(call=Call(tool=tool, arguments=arguments), observation=text, failed=failed))
+        self.turns.append(Turn(call=Call(tool=tool, arguments=arguments), observation=text, failed=failed))
         return text, failed
 
     def finish(self) -> None:
@@ -85,25 +72,23 @@ class TelecomWorld:
         result = self._environment.score()
         needed = {call.tool for call in self._exercise.answer}
         reading = {tool.name for tool in self.tools if tool.read_only}
-        changes = [turn.call.tool for turn in self._turns if turn.call.tool not in reading]
-        last = (
-            "handed over needlessly"
-            if result.needless_transfer
-            else self._ended or ("out of calls" if self._left <= 0 else "stopped")
-        )
+        changes = [turn.call.tool for turn in self.turns if turn.call.tool not in reading]
+        last = self._ended or ("out of calls" if self._left <= 0 else "stopped")
+        if result.needless_transfer:
+            last = "handed over needlessly"
         return AttemptScore(
             success=bool(result.success),
-            steps=len(self._turns),
-            retries=_retries(self._turns),
+            steps=len(self.turns),
+            retries=_retries(self.turns),
             first_right=changes[0] in needed if changes else None,
             abstained=self._ended == "abstained",
-            detail=f"{last}; {len(changes)} changes, {sum(turn.failed for turn in self._turns)} errors",
+            detail=f"{last}; {len(changes)} changes, {sum(turn.failed for turn in self.turns)} errors",
         )
 
     def state(self) -> str:
         """Return a hash of the phone, the account and the calls so far."""
         world = self._environment._env
-        calls = [(turn.call.tool, dict(turn.call.arguments)) for turn in self._turns]
+        calls = [(turn.call.tool, dict(turn.call.arguments)) for turn in self.turns]
         result = [world.get_db_hash(), world.get_user_db_hash(), calls, self._ended]
         return hashlib.sha256(json.dumps(result, default=str).encode()).hexdigest()[:16]
 
