@@ -113,9 +113,10 @@ def tool_called(tool: str) -> str:
     return f"the task seems to call for the tool `{tool}`, which is not available, though the tools it came with are"
 
 
-def skill_lacks_tools(name: str, tools: Sequence[str], *, at_home: bool) -> str:
-    """Return that a task calls for a skill whose tools are missing; `at_home` if the tools it usually comes with are there."""
-    others = " (other tools that it was always used with are)" if at_home else ""
+def skill_lacks_tools(name: str, tools: Sequence[str], *, belongs_here: bool) -> str:
+    """Return that a task calls for a skill whose tools are missing, though the others it was used with may be there
+    (`belongs_here`)."""
+    others = " (other tools that it was always used with are)" if belongs_here else ""
     return f"the task calls for `{name}`, which needs tools that are not available: {', '.join(tools)}{others}"
 
 

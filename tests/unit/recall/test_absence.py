@@ -44,8 +44,8 @@ ALL = [WATER, DIG, PRINT]
     ("surroundings", "tools", "told"),
     [
         ((), GARDEN, ToolEnvironment.UNKNOWN),
-        (GARDEN, GARDEN, ToolEnvironment.HOME),
-        (GARDEN, GARDEN[:2], ToolEnvironment.HOME),
+        (GARDEN, GARDEN, ToolEnvironment.HERE),
+        (GARDEN, GARDEN[:2], ToolEnvironment.HERE),
         (GARDEN, GARDEN[:1], ToolEnvironment.ELSEWHERE),
         (GARDEN, OFFICE, ToolEnvironment.ELSEWHERE),
         (GARDEN, (), ToolEnvironment.ELSEWHERE),
@@ -61,9 +61,9 @@ def test_tools_that_are_everywhere_tell_no_place_from_another() -> None:
     shell = ("read", "write", "run", "search", "list")
     common = common_tools([(*shell, *GARDEN), (*shell, *OFFICE), ()])
     assert common == frozenset(shell)
-    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE)) is ToolEnvironment.HOME
+    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE)) is ToolEnvironment.HERE
     assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE), common=common) is ToolEnvironment.ELSEWHERE
-    assert tool_environment(shell, shell, common=common) is ToolEnvironment.HOME
+    assert tool_environment(shell, shell, common=common) is ToolEnvironment.HERE
 
 
 def test_one_skill_alone_shows_nothing_that_is_everywhere() -> None:
@@ -282,3 +282,16 @@ def test_what_is_said_to_belong_elsewhere_may_hold_back_less() -> None:
     assert compose("water", [WATER, letters], tools=GARDEN).lacking == ()
     letters = dataclasses.replace(letters, content=dataclasses.replace(letters.content, surroundings=()))
     assert compose("water", [WATER, letters], tools=GARDEN).lacking == ("print_letter",)
+
+
+def test_weak_words_for_one_skill_from_elsewhere_call_for_nothing() -> None:
+    elsewhere = part("water_bed", "water", weight=0.3, beside=("rake", "hoe"))
+    plan = compose("water the lawn please", [elsewhere], tools=["dig", "sow"])
+    assert (plan.code, plan.chosen, plan.lacking) == (ReasonCode.NOT_CALLED, (), ())
+
+
+def test_what_only_answers_of_missing_tools_decide_says_so() -> None:
+    case = Case(conditions=(Condition(text="the soil is dry", reading="read_soil"),))
+    decided = dataclasses.replace(WATER, content=dataclasses.replace(WATER.content, cases=(case,)))
+    plan = compose("water the lawn please", [decided], tools=["dig", "sow"])
+    assert (plan.code, plan.chosen) == (ReasonCode.READINGS_MISSING, ())
