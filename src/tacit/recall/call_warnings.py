@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import islice
 
 from tacit.config.files import write_atomically
 from tacit.ingest.journal import digest
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 FILE = "call-warnings.json"
 _MAX_BYTES = 1 << 20
+"""A longer file is not read: a hook must not wait for it."""
+_MAX_WARNINGS = 4_000
+"""How many warnings are written: at less than 200 bytes each they stay below `_MAX_BYTES`."""
 _MAX_WORDS = 200
 _WORD = r"[\w./@+:-]+"
 
@@ -54,13 +58,13 @@ class CallWarnings:
 
 
 def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
-    """Keep goals and the versions that warn of them; removes the file where there are none."""
+    """Keep goals and the versions that warn of them, up to `_MAX_WARNINGS`; removes the file where there are none."""
     path = os.path.join(folder, FILE)
     versions: dict[str, list[str]] = {}
     programs: set[str] = set()
-    for goal, version in warned:
+    for goal, version in islice(warned, _MAX_WARNINGS):
         versions.setdefault(digest(goal), []).append(version)
-        programs.update(map(digest, _names(goal.split(" ", 1)[0])))
+        programs.update(map(digest, _called_as(goal.split(" ", 1)[0])))
     if not versions:
         if os.path.exists(path):
             os.unlink(path)
@@ -75,7 +79,7 @@ def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
     write_atomically(path, text)
 
 
-def _names(program: str) -> set[str]:
+def _called_as(program: str) -> set[str]:
     """Return the names under which a program is called."""
     from tacit.text.command_forms import ALIASES
 

@@ -1,7 +1,7 @@
 """Recall for hooks: a prompt or an error's signature → what to show, from the hook's index of the store. Loads nothing heavy.
 
-Weighs by `signals` and decides by `ranking`, as `selection` does. It uses the texts as they were rendered, in full or in
-brief, and has no filters by tool, category or reliability: the index does not hold what these need.
+Weighs by `signals` and decides by `ranking`, as `selection` does. It uses the texts as they were rendered, and
+has no filters by tool, category or reliability: the index does not hold what these need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.recall.signals import (
     scope_proximity,
     term_overlap,
     vector_weight,
-    word_match_score,
+    word_match_nats,
     word_signals,
 )
 from tacit.store.lexical_search import VERSION_WEIGHTS, score
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 BY_OCCASION = frozenset({"lesson", "fact", "norm", "preference"})
-"""Kinds that words of a task find only where they say when they apply (their example queries)."""
-MAX_NOTES = 2
-"""Notes of these kinds that one prompt brings."""
+"""Kinds whose occasion is described by their example queries. A prompt alone brings only those that have such queries."""
+MAX_BY_OCCASION = 2
+"""How many skills of these kinds one prompt brings."""
 FIRST_PROMPT_NATS, LATER_PROMPT_NATS = 25.0, 40.0
-"""What the words shared with a prompt must be worth, in nats, before a note of these kinds is shown: one or two rare words are
-not enough, and less once a session is under way. Calibrated in docs/lab.md; larger values show less."""
+"""What must speak for a skill of these kinds before a prompt brings it (`occasion_nats`), at the first prompt of a session and
+at later ones. One or two rare words are not enough. Calibrated in docs/lab.md; larger values show less."""
 CALL_TERM = "call"
-"""The first term of a lesson's tags where it is about one command; the terms of its program follow."""
+"""The first term of a lesson's tags where it is about one command (the tag `call:GOAL`); the terms of its program follow."""
 
 
 class HookLimits:
@@ -60,8 +60,9 @@ class HookLimits:
         self.kinds: Collection[str] | None = None
         """The kinds that may be given; `None` for all."""
         self.by_words = False
-        """Whether words of a task are all that is known: lessons and facts then need an occasion that they belong to."""
+        """Whether the words of a prompt are all that is known: the kinds in `BY_OCCASION` are then chosen by occasion."""
         self.min_nats = FIRST_PROMPT_NATS
+        """The least `occasion_nats` of such a skill."""
         self.person = ""
         """Whose preferences may be given."""
 
@@ -72,7 +73,7 @@ def for_task(
     """Decide what to show for a task. `skip` names versions that were shown already."""
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
     matches, frequencies, corpus_size = index.by_words(found, limit=CANDIDATE_HITS)
-    asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), names=identifiers_in(text))
+    asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), identifiers=identifiers_in(text))
     rows = []
     for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
         skill_words, near = _skill_terms(match), match.semantic
@@ -97,21 +98,25 @@ def for_error(
     limits: HookLimits,
     skip: Collection[str] = (),
 ) -> RecallDecision:
-    """Decide what to show for an error, by the lines that may tell it; a lesson about another program's call is left out."""
+    """Decide what to show for an error, by its possible signatures; lessons about calls of other programs are left out."""
     same = {"relevance": 1.0, "signature": 1.0}
     found = {row.version_id: row for line in signatures for row in index.by_signature(line, scope=scope)}
-    fitting = [row for row in found.values() if _concerns(row, program)]
+    fitting = [row for row in found.values() if _answers_call_of(row, program)]
     rows = [_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
 def occasion_nats(signals: Mapping[str, float]) -> float:
-    """Return what speaks for a note at this moment: words, names, and likeness to its occasion."""
-    return word_match_score(signals) + WEIGHTS["example"] * signals.get("example", 0.0)
+    """Return what speaks for a skill at this moment, in nats: shared words, identifiers, and likeness to its occasion."""
+    return word_match_nats(signals) + WEIGHTS["example"] * signals.get("example", 0.0)
 
 
-def _concerns(row: SkillRow, program: str) -> bool:
-    """Whether a lesson is about a call of this program, or about no call in particular."""
+def _answers_call_of(row: SkillRow, program: str) -> bool:
+    """Return whether a lesson is about a call of this program, or about no call in particular.
+
+    `subject` holds the terms of the tags and then those of the signature (`store.renderings.derived`): what is left without
+    the signature's are the tags, and a tag `call:GOAL` comes first among them (`learn.fix_lessons`).
+    """
     tags = row.subject[: len(row.subject) - len(terms(row.signature))]
     own = terms(program)
     return tags[:1] != [CALL_TERM] or (bool(own) and tags[1 : 1 + len(own)] == own)
@@ -152,7 +157,7 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
             filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind))
     kept, hidden = narrowest_scopes(allowed, _scoped_name)
     if limits.by_words:
-        _mark_notes(kept, limits.min_nats, skip)
+        _choose_by_occasion(kept, limits.min_nats, skip)
     budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     decision = decide(
         kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
@@ -161,12 +166,12 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
     return decision
 
 
-def _mark_notes(rows: list[Row], min_nats: float, skip: Collection[str]) -> None:
-    """Decide which notes are for this moment: the few that most speaks for, of those that were not shown."""
-    notes = [row for row in rows if row.kind in BY_OCCASION and row.version_id not in skip]
-    notes.sort(key=lambda row: (-occasion_nats(row.signals), row.version_id))
-    for place, row in enumerate(notes):
-        row.relevant = place < MAX_NOTES and occasion_nats(row.signals) >= min_nats
+def _choose_by_occasion(rows: list[Row], min_nats: float, skip: Collection[str]) -> None:
+    """Mark which skills of the kinds in `BY_OCCASION` are relevant now: the few best of those that were not shown."""
+    found = [row for row in rows if row.kind in BY_OCCASION and row.version_id not in skip]
+    found.sort(key=lambda row: (-occasion_nats(row.signals), row.version_id))
+    for position, row in enumerate(found):
+        row.relevant = position < MAX_BY_OCCASION and occasion_nats(row.signals) >= min_nats
 
 
 def _scoped_name(row: Row) -> ScopedName:
@@ -175,10 +180,7 @@ def _scoped_name(row: Row) -> ScopedName:
 
 
 def _rendered_text(row: Row, max_tokens: int) -> str:
-    """Return the text in full, or else in brief; empty if neither fits."""
+    """Return the stored text; empty if it does not fit."""
     skill: SkillRow = row.source
     text: str = skill.text
-    brief: str = skill.brief
-    if text and skill.tokens <= max_tokens:
-        return text
-    return brief if brief and estimate_tokens(brief) <= max_tokens else ""
+    return text if skill.tokens <= max_tokens else ""

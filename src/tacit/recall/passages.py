@@ -128,7 +128,7 @@ def _query_terms(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
     wanted = terms_of_query(text)
     covered = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
     frequency = {term: 1 for term in wanted if term in covered}
-    return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), names=identifiers_in(text))
+    return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), identifiers=identifiers_in(text))
 
 
 def _weigh(query_terms: QueryTerms, found: FoundPassage) -> _Weighed:

@@ -2,8 +2,11 @@
 
 `term_overlap` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject
 found in the query. An error matches by its signature: the same one, or one that shares most of its rare words. `match_score`
-adds all signals by `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed"). The signal `words` is
-the word score, the information in the matched words in nats, and not a list of words; its name is part of `--json`.
+adds the signals in `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed").
+
+Two signals are numbers whatever their names suggest, and these names are part of `--json`: `words` is the information in the
+matched words, in nats, and `names` that in the matched identifiers. A *nat* is the unit of information: a word that occurs in
+one of N texts is worth about log N nats.
 """
 
 from __future__ import annotations
@@ -49,15 +52,41 @@ USUAL_IMPORTANCE = 0.5
 """The importance of other kinds: what a person corrected or decided matters more than what an agent found out."""
 SIMILAR_ERROR_MIN = 0.5
 """Two errors are similar if they share at least this part of their rarity-weighted words."""
-
 UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
-"""A word that no skill contains is a doubt; a value that none contains (a name, a number, a quotation) is hardly one."""
+"""Factors on the rarity of a query's term that no skill contains. A missing word makes it less likely that a skill fits; a
+missing value (a name, a number, a quotation) says little about that."""
+WEIGHTS = {
+    "words": 1.0,
+    "names": 1.0,
+    "example": 40.0,
+    "meaning": 140.0,
+    "state": 6.0,
+    "reliability": 8.0,
+    "prominence": 1.5,
+    "scope": 1.0,
+}
+"""What one unit of each signal adds to the match score. `words` and `names` come in nats, the others go from 0 to 1 (a
+prominence may be more)."""
+CHANCE_NATS_RANGE = (10.0, 50.0)
+"""How many nats words may share by chance, for long and for short queries. Of a match worth that much, half counts."""
+SHORT_QUERY_TERMS = 10
+"""One vector represents the meaning of a query of at most so many terms; for a longer one the weight of meaning falls in
+proportion (measured in docs/lab.md)."""
+SCALE = 50.0
+"""This match score is shown as 0.63 (1 − 1/e)."""
+WORD_LOG_ODDS = (-2.77, 4.06, 0.17)
+"""The log odds that a skill fits, given its words: a constant, the weight of the term overlap, and the weight of log(1 + the
+word score)."""
+FULL_SHARE_NATS = 5.0
+"""Words that are worth less than this count proportionally less: one rare word is worth more, three everyday words less."""
+MEANING_LOG_ODDS = (-4.2, 10.0)
+"""The log odds that a skill fits, given its meaning: a constant, and the weight of the cosine."""
 
 _QUOTED = re.compile(
     r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|'[^'\n]{2,80}'|[“«][^”»\n]{1,80}[”»]|(?<!\S)[^\s\d_#/@]*+[\d_#/@]\S*+"
 )
 _WORDS = re.compile(r"[^\s\"'`(),;]+")
-_NAME = re.compile(r"\A(?=\S*[A-Za-z])(?=\S*\d)|[A-Z]{3}|[a-z][A-Z]|[A-Za-z][_./\\:-][A-Za-z]|\A--?[A-Za-z]")
+_IDENTIFIER = re.compile(r"\A(?=\S*[A-Za-z])(?=\S*\d)|[A-Z]{3}|[a-z][A-Z]|[A-Za-z][_./\\:-][A-Za-z]|\A--?[A-Za-z]")
 """With letters and digits, with three capitals in a row or one after a small letter, with a sign between letters, a flag."""
 _MASK = re.compile(r"<[a-z]+>")
 _SECONDS_PER_DAY = 86_400
@@ -69,7 +98,7 @@ class Rarity:
     `values` are the terms of the query that stand for values rather than words.
     """
 
-    __slots__ = ("_once", "corpus_size", "frequency", "idf", "values")
+    __slots__ = ("_idf_of_one", "corpus_size", "frequency", "idf", "values")
 
     def __init__(
         self, *, frequency: Mapping[str, int], corpus_size: int, values: AbstractSet[str] = frozenset()
@@ -77,9 +106,9 @@ class Rarity:
         self.frequency = frequency
         self.corpus_size = corpus_size
         self.values = values
-        self._once = self._library_idf(1)
+        self._idf_of_one = self._library_idf(1)
         self.idf: Callable[[str], float] = cache(self._idf)
-        """Nats of a term as in a large library; less the more skills of this library contain it, and less if none does."""
+        """Nats of a term: as in a large library, times a factor below 1 where several skills here contain it, or none does."""
 
     @classmethod
     def for_query(cls, text: str, frequency: Mapping[str, int], corpus_size: int) -> Rarity:
@@ -94,7 +123,7 @@ class Rarity:
     def _idf(self, term: str) -> float:
         seen = self.frequency.get(term, 0)
         if seen:
-            return lexical_search.rarity(1, self.corpus_size, term=term) * self._library_idf(seen) / self._once
+            return lexical_search.rarity(1, self.corpus_size, term=term) * self._library_idf(seen) / self._idf_of_one
         doubt = UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD
         return lexical_search.rarity(0, self.corpus_size, term=term) * doubt
 
@@ -111,19 +140,19 @@ class Rarity:
 
 
 class QueryTerms:
-    """A query's terms, the rarest of them (`telling`), their rarity, and what each is worth in nats where it is found.
+    """A query's terms, the rarest of them, their rarity, and what each is worth in nats where it is found.
 
-    `names` are those of its terms that name one particular thing: they are not found by chance.
+    `identifiers` are those of its terms that name one particular thing: they are not found by chance.
     """
 
-    __slots__ = ("chance", "names", "rarity", "telling", "terms", "total", "worth")
+    __slots__ = ("chance", "identifiers", "rarest", "rarity", "terms", "total", "worth")
 
-    def __init__(self, found: Iterable[str], rarity: Rarity, *, names: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, found: Iterable[str], rarity: Rarity, *, identifiers: AbstractSet[str] = frozenset()) -> None:
         self.terms = frozenset(found)
-        self.names = self.terms & names
+        self.identifiers = self.terms & identifiers
         self.chance = chance_nats(len(self.terms))
         self.rarity = rarity
-        self.telling = sorted(self.terms, key=lambda term: (-rarity.idf(term), term))[:MAX_QUERY_TERMS]
+        self.rarest = sorted(self.terms, key=lambda term: (-rarity.idf(term), term))[:MAX_QUERY_TERMS]
         counts, corpus_size = rarity.frequency, rarity.corpus_size
         self.worth = {term: lexical_search.rarity(counts.get(term, 0), corpus_size, term=term) for term in self.terms}
         self.total = math.fsum(self.worth.values())
@@ -136,7 +165,7 @@ def known_query_terms(text: str, frequencies: Mapping[str, int]) -> list[str]:
 
 def identifiers_in(text: str) -> frozenset[str]:
     """The terms of a text that are names or codes, whole: `ECONNRESET`, `KB5034414`, `--no-deps`, `src/app.py`, `makeUser`."""
-    whole = (terms(word) for word in _WORDS.findall(text) if _NAME.search(word.strip(".:!?")))
+    whole = (terms(word) for word in _WORDS.findall(text) if _IDENTIFIER.search(word.strip(".:!?")))
     return frozenset(found[-1] for found in whole if found)
 
 
@@ -165,29 +194,30 @@ class SkillTerms:
 
 def term_overlap(query_terms: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
     """Return how well the words match, from 0 to 1, and the shared words, rarest first."""
-    if not query_terms.telling:
+    if not query_terms.rarest:
         return 0.0, []
     idf, subject, rest = query_terms.rarity.idf, skill.subject, skill.rest
-    found = sum(idf(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in query_terms.telling)
-    query_share = found / sum(idf(term) for term in query_terms.telling)
+    found = sum(idf(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in query_terms.rarest)
+    query_share = found / sum(idf(term) for term in query_terms.rarest)
     subject_share = max(_covered(part, query_terms) for part in (skill.name, subject, *skill.examples))
-    words = [term for term in query_terms.telling if term in subject or term in rest]
+    words = [term for term in query_terms.rarest if term in subject or term in rest]
     if not words:  # a long request, of which the rarest words alone were looked at
         words = sorted((subject | rest) & query_terms.terms, key=lambda term: (-query_terms.worth[term], term))
     return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), words
 
 
 def word_signals(query_terms: QueryTerms, found: float, words: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the signals of matched words that are worth `found` nats: identifiers count fully, words beyond chance."""
-    names = {term: query_terms.worth[term] for term in query_terms.names}
-    named = lexical_search.score(names, words, weights=lexical_search.VERSION_WEIGHTS) if names else 0.0
-    found_words = {"words": beyond_chance(max(0.0, found - named), query_terms.chance)}
-    return {**found_words, "names": named} if named else found_words
+    """Return the signals of matched words that are worth `found` nats: identifiers count fully, words as far as
+    they are more than chance."""
+    worth = {term: query_terms.worth[term] for term in query_terms.identifiers}
+    identified = lexical_search.score(worth, words, weights=lexical_search.VERSION_WEIGHTS) if worth else 0.0
+    found_words = {"words": beyond_chance(max(0.0, found - identified), query_terms.chance)}
+    return {**found_words, "names": identified} if identified else found_words
 
 
 def example_similarity(query_terms: QueryTerms, skill: SkillTerms) -> float:
     """Return how similar the query and the nearest of a skill's example queries are: the shared part of their information."""
-    return max((_alike(query_terms, request) for request in skill.requests()), default=0.0)
+    return max((_request_similarity(query_terms, request) for request in skill.requests()), default=0.0)
 
 
 def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
@@ -227,21 +257,22 @@ def prominence(kind: str, last_at: float, now: float, *, reinforced: int = 0) ->
 
 
 def scope_proximity(skill_scope: str, query_scope: str) -> float:
-    """1 for a skill of the very scope that is asked from, less the further it has come."""
+    """Return 1 for a skill of the scope that is asked from, and less the broader or narrower its own scope is."""
     return max(0.0, 1.0 - 0.25 * abs(breadth(skill_scope)[0] - breadth(query_scope)[0]))
 
 
 def is_relevant(
     kind: str, signals: Mapping[str, float], min_relevance: float, *, best: Mapping[str, float] | None = None
 ) -> bool:
-    """Return whether a skill is relevant enough, or shares enough words with a request too long to share a large part of.
+    """Return whether a skill fits well enough to be given: by its relevance, or else by the nats of its words alone.
 
-    `best` holds the highest relevance and the most nats by words of any skill. What is far behind that is not given.
+    The second way is for long requests, of which no skill shares a large part. Both ways a skill must reach the threshold, and
+    a part of what the best skill reaches: `best` holds the highest relevance and the most nats by words of any skill.
     For norms and preferences half the threshold is enough: they apply to more tasks than their words name.
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
     most = best or {}
-    if word_match_score(signals) >= max(CLEAR_MATCH_NATS * least, WORD_SHARE_OF_BEST_MIN * word_match_score(most)):
+    if word_match_nats(signals) >= max(CLEAR_MATCH_NATS * least, WORD_SHARE_OF_BEST_MIN * word_match_nats(most)):
         return True
     return signals["relevance"] >= max(least, SHARE_OF_BEST_MIN * most.get("relevance", 0.0))
 
@@ -250,10 +281,10 @@ def best_of(some: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the highest relevance and the most nats by words of all that was weighed."""
     weighed = list(some)
     relevance = max((signals["relevance"] for signals in weighed), default=0.0)
-    return {"relevance": relevance, "words": max(map(word_match_score, weighed), default=0.0)}
+    return {"relevance": relevance, "words": max(map(word_match_nats, weighed), default=0.0)}
 
 
-def word_match_score(signals: Mapping[str, float]) -> float:
+def word_match_nats(signals: Mapping[str, float]) -> float:
     """Return the nats of matched words and identifiers."""
     return signals.get("words", 0.0) + signals.get("names", 0.0)
 
@@ -263,7 +294,7 @@ def sort_key(signals: Mapping[str, float], identity: str) -> tuple[bool, float, 
     return signals.get("signature", 0.0) < 1.0, -match_score(signals), identity
 
 
-def _alike(query_terms: QueryTerms, example: frozenset[str]) -> float:
+def _request_similarity(query_terms: QueryTerms, example: frozenset[str]) -> float:
     both = math.fsum(query_terms.worth[term] for term in example & query_terms.terms)
     return both / (query_terms.total + UNMATCHED_TERM_NATS * len(example - query_terms.terms)) if both else 0.0
 
@@ -271,33 +302,6 @@ def _alike(query_terms: QueryTerms, example: frozenset[str]) -> float:
 def _covered(part: frozenset[str], query_terms: QueryTerms) -> float:
     total = query_terms.rarity.total(part)
     return query_terms.rarity.total(part & query_terms.terms) / total if total else 0.0
-
-
-WEIGHTS = {
-    "words": 1.0,
-    "names": 1.0,
-    "example": 40.0,
-    "meaning": 140.0,
-    "state": 6.0,
-    "reliability": 8.0,
-    "prominence": 1.5,
-    "scope": 1.0,
-}
-"""What one unit of each signal adds to the match score. `words` and `names` come in nats, the others go from 0 to 1 (a
-prominence may be more)."""
-CHANCE_NATS_RANGE = (10.0, 50.0)
-"""Nats by words that may be chance, for long and for short queries. Where so many are found, half of them count."""
-SHORT_QUERY_TERMS = 10
-"""Up to so many terms one vector represents a query; beyond that the weight of meaning falls (measured in docs/lab.md)."""
-SCALE = 50.0
-"""This match score is shown as 0.63 (1 − 1/e)."""
-WORD_LOG_ODDS = (-2.77, 4.06, 0.17)
-"""How likely a skill fits by its words, as log odds: a constant, the weight of the term overlap, and the weight of the
-logarithm of the word score."""
-FULL_SHARE_NATS = 5.0
-"""Below so many nats a shared part counts proportionally less: one rare word has more, three everyday words have less."""
-MEANING_LOG_ODDS = (-4.2, 10.0)
-"""How likely a skill fits by its meaning, as log odds: a constant, and the weight of the cosine."""
 
 
 def contributions(signals: Mapping[str, float]) -> dict[str, float]:
@@ -323,7 +327,12 @@ def beyond_chance(word_score: float, by_chance: float) -> float:
 
 
 def match_score(signals: Mapping[str, float]) -> float:
-    """Return the weighted sum of all signals; a missing signal adds nothing."""
+    """Return the weighted sum of the signals in `WEIGHTS`; a missing signal adds nothing.
+
+    `relevance`, `signature` and `cues` are not among them. `relevance` decides whether a skill is given at all, `signature`
+    (an error) raises the relevance and sorts first where it is the very same one (`sort_key`), and `cues` raise the relevance
+    and make the plan. `esteem`, of documents, takes no part either.
+    """
     return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
 
 
@@ -332,11 +341,11 @@ def combined_score(signals: Mapping[str, float]) -> float:
     return -math.expm1(-max(0.0, match_score(signals)) / SCALE)
 
 
-def relevance_of(share: float, word_score: float, *, meaning: float | None = None) -> float:
+def relevance_of(overlap: float, word_score: float, *, meaning: float | None = None) -> float:
     """Return how likely a skill fits: from the term overlap, the word score, and the cosine."""
-    constant, of_share, of_words = WORD_LOG_ODDS
-    enough = min(1.0, word_score / FULL_SHARE_NATS)  # a large part of a request of everyday words is little
-    by_words = enough * _likely(constant + of_share * share + of_words * math.log1p(word_score))
+    constant, of_overlap, of_words = WORD_LOG_ODDS
+    enough = min(1.0, word_score / FULL_SHARE_NATS)  # to share a large part of a request of everyday words means little
+    by_words = enough * _likely(constant + of_overlap * overlap + of_words * math.log1p(word_score))
     constant, of_cosine = MEANING_LOG_ODDS
     by_meaning = 0.0 if meaning is None else _likely(constant + of_cosine * meaning)
     return 1.0 - (1.0 - by_words) * (1.0 - by_meaning)

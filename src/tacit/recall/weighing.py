@@ -186,7 +186,7 @@ class Weigher:
         self._now = now.timestamp()
         self._scope = str(query.scope)
         found = known_query_terms(query.text, context.rarity.frequency)
-        self.query_terms = QueryTerms(found, context.rarity, names=identifiers_in(query.text))
+        self.query_terms = QueryTerms(found, context.rarity, identifiers=identifiers_in(query.text))
         self._vector_weight = vector_weight(len(self.query_terms.terms))
 
     @cached_property

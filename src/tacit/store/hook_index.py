@@ -64,7 +64,7 @@ class SkillRow:
             self.reinforced, self.unproven, self.person,
         ) = row  # fmt: skip
         self.subject = terms_in(subject)
-        """Terms of tags and signature."""
+        """Terms of the tags, then those of the signature (`recall.hook_recall` tells them apart by that order)."""
         self.examples = [terms_in(line) for line in examples.split("\n") if line]
         """Terms of each example query."""
         self.conditions: list[list[str]] = json.loads(conditions)

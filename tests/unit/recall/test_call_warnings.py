@@ -107,3 +107,10 @@ def test_a_damaged_file_warns_of_nothing(tmp_path: Path, damage: bytes) -> None:
 def test_a_folder_in_the_files_place_warns_of_nothing(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
     assert CallWarnings.read(str(tmp_path)) is None
+
+
+def test_more_warnings_than_a_hook_reads_leave_the_first_of_them(tmp_path: Path) -> None:
+    warned = [(f"program{number} run", f"v_{number:030}") for number in range(20_000)]
+    warnings = written(tmp_path, *warned)
+    assert warnings.may_concern("program0 run")
+    assert warnings.versions_for("program0 run") == [warned[0][1]]

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.config.location import account_name
 from tacit.domain.skill import Condition, Kind, SkillContent
-from tacit.recall.hook_recall import MAX_NOTES
+from tacit.recall.hook_recall import MAX_BY_OCCASION
 from tacit.surfaces.hook.event_handlers import MAX_NAMED_RULES, MAX_RULES_SHOWN, MAX_START_CHARACTERS
 from tacit.surfaces.hook.events import LINES_HEADING
 from tests.unit.surfaces.hook_events import SESSION, claude, codex
@@ -181,4 +181,4 @@ def test_a_prompt_brings_two_notes_at_most(tmp_path: Path) -> None:
     kinds = (Kind.LESSON, Kind.FACT, Kind.LESSON, Kind.FACT)
     project = make_project(tmp_path, *(note(kind, number) for number, kind in enumerate(kinds)))
     told = project.send(claude("UserPromptSubmit", prompt=ASKED))
-    assert len(shown_lines(told)) == MAX_NOTES
+    assert len(shown_lines(told)) == MAX_BY_OCCASION

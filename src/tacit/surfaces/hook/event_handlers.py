@@ -98,7 +98,7 @@ class CompositeParts:
         self._composites: dict[str, list[SkillRow]] = {}
         self._parts: dict[str, list[SkillRow]] = {}
         self.inlined_in: dict[str, str] = {}
-        """Part → the composite that copied its steps. It is not shown in addition, by the rule of `recall.composites`."""
+        """Part → the composite that copied its steps. It is not shown in addition, by the rule `replaces_parts`."""
         for position, composite in enumerate(rows):
             names, parents = known.get(composite.version_id, ((), ()))
             parts = [row for row in rows if row is not composite and row.name in names]
@@ -205,7 +205,7 @@ class EventResponse:
                 continue
             inlined = composites.inlined_in.get(version_id) in complete
             show = self.answer.add_lines if row.kind in _LINES else self.answer.add
-            text = "" if inlined else next((each for each in (item.text, row.brief) if show(each)), "")
+            text = item.text if not inlined and show(item.text) else ""
             if not inlined and not text:
                 self.note_no_space(version_id)
                 continue
