@@ -197,8 +197,7 @@ class Tacit:
         if origin is Origin.AGENT:
             limiter = origin_limits.OriginLimiter(store)
             candidate = limiter.limit_by_recent_sessions(limiter.limit_origins(candidate) if evidence else candidate)
-        with store.transaction():
-            return self._admission.admit_unchanged(candidate)
+        return self._admission.admit_unchanged(candidate)
 
     def review(
         self,
@@ -352,11 +351,16 @@ class Tacit:
         by: str = "",
         grade: Grade = Grade.SELF,
     ) -> list[Evidence]:
-        """Record the outcome of a use. A verifier is run now and makes the outcome machine-verified.
+        """Record the outcome of a use: the one given, or what a verifier finds that is run now.
+
+        A verifier makes the outcome machine-verified, unless its check is doubtful: then it counts as self-reported.
 
         `followed` names the versions that the run really followed, if that is known, and may give an outcome for each;
         otherwise all that were shown share the credit. Only a person's surface passes a `grade` above self-reported.
         """
+        if verifier is not None and outcome is not None:
+            message = "the outcome is what the verifier finds, so give one of both"
+            raise Mistake(message, code="one_result", hint="leave out outcome=… or verifier=…")
         use = self.context.store.use(use_id)
         details = {"by": by}
         if verifier is not None:

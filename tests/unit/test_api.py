@@ -304,6 +304,8 @@ def test_recording_needs_something_to_record(make: Callable[..., Tacit]) -> None
     use, version = used(loop)
     with raises(Mistake, "outcome_missing"):
         loop.record(use)
+    with raises(Mistake, "one_result"):
+        loop.record(use, outcome="success", verifier=Says(passed=False))
     with raises(Mistake, "unknown_outcome"):
         loop.record(use, outcome="splendid")
     with raises(Mistake, "version_not_shown"):

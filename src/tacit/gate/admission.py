@@ -28,7 +28,7 @@ from tacit.store.context import StoreContext
 
 
 class Admission:
-    """Admits candidates to a store: everything that becomes a version passes here."""
+    """Admits candidates to a store. Only mirrors of approved skills enter otherwise; `maintain.mirroring` re-checks those."""
 
     def __init__(self, context: StoreContext) -> None:
         self._context = context
@@ -42,21 +42,19 @@ class Admission:
             return self.record_rejection(finding("purged", why=refusal.message), first)
 
     def admit_unchanged(self, candidate: Candidate) -> Verdict:
-        """Admit a candidate at its own scope: store the verdict, and the version and its transition if there are any.
-
-        Call it inside a transaction.
-        """
+        """Admit a candidate at its own scope: store the verdict, and the version and its transition if there are any."""
         context, store = self._context, self._context.store
-        result = judge_against_store(store, candidate, policy=context.config.policy, at=context.now())
-        verdict = result.verdict
-        if result.skill and result.version and result.transition:
-            if not store.add_version(result.skill, result.version, result.transition):
-                # The same content was stored before.
-                verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")
-        elif result.transition:
-            store.add_transition(result.transition)
-        store.add(verdict)
-        publishing.publish(store, context.embedder)
+        with store.transaction():
+            result = judge_against_store(store, candidate, policy=context.config.policy, at=context.now())
+            verdict = result.verdict
+            if result.skill and result.version and result.transition:
+                if not store.add_version(result.skill, result.version, result.transition):
+                    # The same content was stored before.
+                    verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")
+            elif result.transition:
+                store.add_transition(result.transition)
+            store.add(verdict)
+            publishing.publish(store, context.embedder)
         return verdict
 
     def matching_version(self, candidate: Candidate) -> StoredVersion | None:

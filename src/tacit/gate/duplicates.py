@@ -46,12 +46,12 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 OPPOSED_FROM = 0.3
 """Texts below this similarity are about different things, so they are not compared for opposition. Set by hand."""
 SAME_EFFECT = 0.9
-"""Least similarity of two skills with the same actions and different conditions: above `Policy.duplicate_similarity`, so that
-they count as one skill and their conditions are merged."""
+"""Least similarity of two skills with the same actions and different conditions: they count as one skill, so that their
+conditions are merged. Where a higher similarity makes a duplicate, it is that one."""
 
 
-def similarity(left: SkillContent, right: SkillContent) -> float:
-    """Return how similar two contents are, from 0 to 1."""
+def similarity(left: SkillContent, right: SkillContent, *, duplicate_from: float = 0.0) -> float:
+    """Return how similar two contents are, from 0 to 1; from `duplicate_from` on they count as one skill."""
     if left == right:
         return 1.0
     if left.kind is not right.kind and {left.kind, right.kind} != RULE_KINDS:  # a preference and a norm may be one rule
@@ -79,7 +79,8 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
         return alike
     if contradicting_argument(left.steps, right.steps):
         return alike / 2  # the same tool with another fixed value has another effect
-    return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
+    least = max(SAME_EFFECT, duplicate_from)
+    return max(alike, least + (1 - least) * subject) if ours == theirs else alike
 
 
 def contradicting_argument(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:

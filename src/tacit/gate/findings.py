@@ -98,7 +98,7 @@ class GateReason(StrEnum):
     FINDINGS = "findings", "{summary}"
     POLICY_ACCEPTED = (
         "policy_accepted",
-        "accepted automatically: enough independent machine-verified successes, and no findings",
+        "accepted automatically: enough independent machine-verified successes, and no finding of severity medium or higher",
     )
     APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds", "its approval no longer holds"
     DECIDED_BY_PERSON = "decided_by_person", "{decision} by a person"
@@ -109,6 +109,7 @@ class GateReason(StrEnum):
     UNDONE = "undone", "undone: {why}"
     # why the policy does not accept something without a person
     PERSON_DECIDES = "person_decides", "the policy leaves every decision to a person"
+    NOT_MACHINE_VERIFIED = "not_machine_verified", "no machine verified the attempt that it comes from"
     EXTERNAL_ORIGIN = "external_origin", "some of it came from outside"
     LEAVES_WORKSPACE = "leaves_workspace", "{field} reaches out of the workspace ({kind} {value})"
     READ_INSTRUCTIONS = (

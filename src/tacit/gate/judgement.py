@@ -1,10 +1,10 @@
-"""The gate's judgement of one candidate: compare it with the known skills, run the checks, decide. Pure.
+"""The gate's judgement of one candidate: compare it with the known skills, run the checks, decide. Stores nothing.
 
 First `_Judgement` finds what the candidate is to the library: a new skill, the next version of a known one, a
 confirmation of one, or nothing. Then it makes what is to be stored. By default a person decides on everything that is
 stored (`Decision.HOLD`: it waits for a person). Only the open policy accepts by itself, and only machine-verified
-successes of several sessions, without external origin and without findings. Grave findings quarantine a version instead
-of rejecting it, so that a person can see why and decide.
+successes of several sessions, without external origin and without findings of severity medium or higher. Grave findings
+quarantine a version instead of rejecting it, so that a person can see why and decide.
 
 Mining counts over all attempts every time, so its newest result replaces its earlier ones instead of being merged with
 them. What a person wrote since is kept in the fields that mining leaves empty or does not set; where mining would replace
@@ -317,7 +317,11 @@ class _Judgement:
     # --- make what is to be stored ---
 
     def confirm(self, related: _Related) -> GateResult:
-        """Confirm a known version; where the policy waited for more successes only, it goes on trial."""
+        """Confirm a known version; where the policy waited for more successes only, it goes on trial.
+
+        A confirmation puts nothing into the review queue. It is held where agents do not get the version yet or any more:
+        one that waits is decided in its own time, and one that is stale or retired stays so until a person restores it.
+        """
         assert related.target is not None
         stored, findings = related.target, [*related.findings, *safety(related.candidate)]
         move = self._earned_trial(related.candidate, stored, findings)
@@ -353,13 +357,15 @@ class _Judgement:
         return GateResult(verdict=verdict, skill=skill, version=version, transition=transition)
 
     def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[Decision, CodedReason | None]:
-        """Return the decision, and why the policy does not accept what it could have accepted."""
+        """Return the decision, and why the open policy does not accept it by itself."""
         if any(each.severity.at_least(Severity.HIGH) for each in findings):
             return Decision.QUARANTINE, None
         if candidate.lowest_origin is Origin.EXTERNAL and self._policy.strictness is Strictness.STRICT:
             return Decision.QUARANTINE, None
-        if self._policy.strictness is not Strictness.OPEN or not is_machine_verified(candidate):
+        if self._policy.strictness is not Strictness.OPEN:
             return Decision.HOLD, None
+        if not is_machine_verified(candidate):
+            return Decision.HOLD, coded(GateReason.NOT_MACHINE_VERIFIED)
         reason = reason_against_acceptance(candidate, findings, self._policy) or self._missing_evidence(candidate)
         return (Decision.HOLD, reason) if reason else (Decision.ACCEPT, None)
 
@@ -412,13 +418,14 @@ def _nearest(
     if candidate.revises:
         own = [stored for stored in similar if stored.skill.id == candidate.revises]
         return (max(own, key=lambda stored: stored.sequence), 1.0) if own else (None, 0.0)
+    least = policy.duplicate_similarity
     alike = [
-        (similarity(candidate.content, stored.version.content), -stored.sequence, stored)
+        (similarity(candidate.content, stored.version.content, duplicate_from=least), -stored.sequence, stored)
         for stored in similar
         if stored.skill.scope == candidate.scope
     ]
     best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
-    return (closest, best) if best >= policy.duplicate_similarity else (None, best)
+    return (closest, best) if best >= least else (None, best)
 
 
 def _summary(findings: Sequence[Finding]) -> CodedReason:

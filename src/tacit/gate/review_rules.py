@@ -1,8 +1,8 @@
-"""What a person may decide about a version, and what an approval is bound to. Pure.
+"""What a person may decide about a version, and what an approval is bound to. Reads and writes no store.
 
 An approval is bound to the content hash and to everything that was shown: findings, needs, origins, policy. When any of it
 changes, the approval is no longer valid, and `tacit check --library` reports it. Learning withdraws such approvals by itself
-only after the checks have changed: a person who changes the policy decides what becomes of the approvals under it.
+only after the checks have changed, and never because of the policy: who changes that decides on the approvals under it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
 
-BY_ITSELF = "tacit.recheck"
+BY_RECHECK = "tacit.recheck"
 """`by` of a transition that Tacit makes by itself after a recheck."""
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _Decisions = list[tuple[str, Review, CodedReason]]
@@ -226,14 +226,14 @@ class Reviews:
         if apply:
             with self._store.transaction():
                 for each in found:
-                    self._record(each, by=by or BY_ITSELF)
-            publishing.publish(self._store, self._context.embedder)
+                    self._record(each, by=by or BY_RECHECK)
+                publishing.publish(self._store, self._context.embedder)
         return found
 
     def recheck_outdated(self) -> list[Verdict]:
         """Recheck approvals that were given under other checks; what is no longer valid waits for a person again.
 
-        A change of the policy alone starts no recheck: it would take every approved skill out of use unasked (see `recheck`).
+        A changed policy counts only in `recheck`: here it would take every skill approved under it out of use unasked.
         """
         store, now = self._store, checks_in_use()
         withdrawn: list[Verdict] = []
@@ -245,20 +245,21 @@ class Reviews:
             if any(verdict.decided_by == _recheck_name(now) for verdict in verdicts):
                 continue  # already rechecked with these checks
             with store.transaction():
-                verdict = self._record(self._recheck(stored), by=BY_ITSELF)
+                verdict = self._record(self._recheck(stored, ignored=GateReason.POLICY_CHANGED), by=BY_RECHECK)
             if verdict.decision is not Decision.ACCEPT:
                 withdrawn.append(verdict)
         return withdrawn
 
-    def _recheck(self, stored: StoredVersion) -> Rechecked:
-        """Check whether the approval of one version is still valid."""
+    def _recheck(self, stored: StoredVersion, *, ignored: GateReason | None = None) -> Rechecked:
+        """Check whether the approval of one version is still valid; the reason `ignored` does not withdraw it."""
         version, examination = stored.version, examine_version(stored.version)
         severe = has_severe_findings(examination.findings)
         approvals = self._store.approvals(version.id)
         reasons: tuple[CodedReason, ...]
         if approvals:
             check = check_approval(approvals[-1], version, examination=examination, policy=self._context.config.policy)
-            reasons, severe, must_withdraw = check.reasons, check.is_severe, not check
+            reasons = tuple(reason for reason in check.reasons if reason.code != ignored)
+            severe, must_withdraw = check.is_severe, bool(reasons)
         elif _was_accepted_by_policy(self._store, version.id):
             objection = reason_against_acceptance(version, examination.findings, self._context.config.policy)
             reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()

@@ -274,8 +274,7 @@ def learn_procedure(
     made = reader.procedure(title, [_session_record(store, session) for session in sessions])
     verdicts: tuple[Verdict, ...] = ()
     if made:
-        with store.transaction():
-            verdicts = (admission.admit_in_scope(OriginLimiter(store).limit_origins(made)),)
+        verdicts = (admission.admit_in_scope(OriginLimiter(store).limit_origins(made)),)
     return LearningReport(verdicts=verdicts, model=reader.report())
 
 

@@ -193,8 +193,7 @@ class Maintenance:
         candidate = revision.examine(self._store, queries.find(self._store, reference)).candidate
         if candidate is None:
             return None
-        with self._store.transaction():
-            return self._admission.admit_in_scope(candidate)
+        return self._admission.admit_in_scope(candidate)
 
     def contradictions(self, version_id: str) -> list[Finding]:
         """Return the skills in use that a version contradicts."""
@@ -220,8 +219,7 @@ class Maintenance:
         made = Provenance(made_by=by, source="compose")
         whole = proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
         parents = (*whole.parents, *(each.version.id for each in made_of))  # what it is made of, too
-        with store.transaction():
-            return self._admission.admit_unchanged(dataclasses.replace(whole, parents=parents))
+        return self._admission.admit_unchanged(dataclasses.replace(whole, parents=parents))
 
     def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
         """Return the content that `compose` would propose."""

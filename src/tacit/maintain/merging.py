@@ -317,7 +317,7 @@ class _SimilarityGroup:
             bound = ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
         if same >= least or bound < least:
             return same
-        return similarity(left, right)
+        return similarity(left, right, duplicate_from=least)
 
     def _shared_actions(self, one: int, other: int) -> float:
         """The shared part of two skills' actions, weighted by rarity; 0 where none of them is unusual here."""

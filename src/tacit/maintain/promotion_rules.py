@@ -218,7 +218,7 @@ class SameMeaning:
         if left.hash() == right.hash():
             return True
         if (left.steps and right.steps) or (left.signature and right.signature):  # actions and errors are more exact
-            actions = similarity(left, right)
+            actions = similarity(left, right, duplicate_from=self._policy.duplicate_similarity)
             if is_same_meaning(left, right, similarity=actions, least=self._policy.duplicate_similarity):
                 return True
         cosine = self._cosine(left, right)

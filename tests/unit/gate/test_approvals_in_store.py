@@ -20,7 +20,7 @@ from tacit.domain.trajectory import Origin
 from tacit.gate import checks, content_checks
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import approve, decide
-from tacit.gate.reviews import BY_ITSELF
+from tacit.gate.reviews import BY_RECHECK
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW, later
@@ -219,9 +219,23 @@ def test_learning_takes_back_what_new_checks_object_to_once(
     seen = len(memory.context.store.verdicts(version_id=kept))
     assert memory.learn().verdicts == ()
     assert len(memory.context.store.verdicts(version_id=kept)) == seen, "looked at with these checks before"
-    assert memory.context.store.transitions(version_id)[-1].by == BY_ITSELF
+    assert memory.context.store.transitions(version_id)[-1].by == BY_RECHECK
     memory.review(version_id, "approve", by="ann", ticked=ticks(memory, version_id))
     assert memory.reviews.recheck() == [], "seen and approved all the same"
+
+
+def test_an_admission_that_fails_halfway_stores_nothing(
+    make: Callable[..., Tacit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = make()
+
+    def fail(*_: object) -> int:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("tacit.recall.publishing.publish", fail)
+    with pytest.raises(OSError, match="disk full"):
+        proposed(memory)
+    assert memory.context.store.catalogue() == []
 
 
 def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Tacit]) -> None:
@@ -232,6 +246,22 @@ def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Tacit]) -> 
     assert found.stored.version.id == version_id
     assert found.reasons == (coded(GateReason.POLICY_CHANGED),)
     assert found.after is Status.CANDIDATE
+
+
+def test_new_checks_withdraw_nothing_because_of_an_edited_policy(
+    make: Callable[..., Tacit], look_out: Callable[[str, Severity], None]
+) -> None:
+    memory = make()
+    kept = approved(memory)
+    doubted = approved(memory, dataclasses.replace(CALM, name="other", description="Another.", body="Feed the zebra."))
+    memory.context.config = Config(policy=Policy(min_steps=4))
+    look_out("zebra", Severity.MEDIUM)
+    [verdict] = memory.learn().verdicts
+    assert verdict.version_id == doubted
+    assert (status(memory, kept), status(memory, doubted)) == (Status.TRIAL, Status.CANDIDATE)
+    assert str(GateReason.POLICY_CHANGED) not in memory.context.store.transitions(doubted)[-1].reason
+    [reported] = memory.reviews.recheck()
+    assert reported.reasons == (coded(GateReason.POLICY_CHANGED),), "a recheck by a person reports it"
 
 
 @pytest.mark.parametrize(("body", "after"), [("Fine.", None), ("Feed the zebra.", Status.QUARANTINED)])

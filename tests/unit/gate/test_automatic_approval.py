@@ -100,6 +100,13 @@ def test_one_session_is_not_and_the_reason_is_reported():
     assert waits("it") in found.verdict.findings
 
 
+def test_what_no_machine_verified_waits_and_the_reason_is_reported():
+    found = judged(grounded(None, "t_1", "t_2", assessment=Assessment(outcome=Outcome.SUCCESS, grade=Grade.HUMAN)))
+    why = reason_sentence(coded(GateReason.NOT_MACHINE_VERIFIED))
+    assert found.verdict.decision is Decision.HOLD
+    assert finding("waits_for_a_person", why=why) in found.verdict.findings
+
+
 def test_a_person_may_ask_for_more():
     assert (
         judged(grounded(None, "t_1", "t_2"), policy=dataclasses.replace(OPEN, independent_successes=3)).verdict.decision

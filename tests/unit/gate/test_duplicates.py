@@ -406,6 +406,10 @@ class TestConditional:
         assert similarity(primitive(category=""), apart) == pytest.approx(SAME_EFFECT)
         assert similarity(primitive(), primitive(cases=(SLOW,))) == pytest.approx(1.0)
 
+    def test_the_same_effect_is_one_skill_under_a_stricter_threshold_too(self):
+        apart = primitive(name="wake-up", description="y", category="other", cases=(SLOW,))
+        assert similarity(primitive(category=""), apart, duplicate_from=0.97) >= 0.97
+
     def test_where_only_one_side_knows_when_the_subject_decides(self):
         plain = primitive(name="wake-up", description="y", category="other", cases=())
         assert similarity(primitive(category=""), plain) == pytest.approx(ACTIONS_WEIGHT)

@@ -27,7 +27,7 @@ from tacit.gate import checks
 from tacit.gate.content_checks import needed_capabilities_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
-from tacit.gate.reviews import BY_ITSELF, Rechecked
+from tacit.gate.reviews import BY_RECHECK, Rechecked
 from tacit.maintain.exports import export
 from tacit.render.frontmatter import Problem
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
@@ -325,7 +325,7 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
         ctx.caller.require_person("check --apply")
     memory = ctx.memory
     versions, skills = memory.context.store.catalogue(statuses=RECALLABLE), len(memory.skills(statuses=RECALLABLE))
-    found = memory.reviews.recheck(apply=apply, by=ctx.person(by) if apply else BY_ITSELF)
+    found = memory.reviews.recheck(apply=apply, by=ctx.person(by) if apply else BY_RECHECK)
     leaving = [each for each in found if each.after is not None]
     gone = {each.stored.version.id for each in leaving}
     despite = _recallable_despite_findings(ctx, [stored for stored in versions if stored.version.id not in gone])

@@ -1,4 +1,4 @@
-"""Checks on a skill's content: SkillContent → findings. Pure, offline, linear in time.
+"""Checks on a skill's content: SkillContent → findings. Offline, linear in time, the same for the same content.
 
 Each check looks for one kind of danger and reports the characters it found. It judges what a text says and what its code
 does, never who wrote it. Further checks come from the entry points of the group `tacit.checks`; `features/scan` brings
