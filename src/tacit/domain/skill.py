@@ -17,6 +17,7 @@ from typing import Any
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id, digest
 from tacit.domain.scope import Scope
+from tacit.domain.skill_fields import FieldRole, has_role
 from tacit.domain.trajectory import Origin, Span, lowest
 
 
@@ -216,7 +217,6 @@ def of_person(content: SkillContent, person: str) -> SkillContent:
 
 READ_INSTRUCTIONS = "instructed"
 """A key of `Provenance.grounding` that is no field: the texts with instructions that an attempt had read before it acted."""
-_NO_TEXT = frozenset({"kind", "person", "portable", "shareable"})
 
 
 def filled_fields(content: SkillContent) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def filled_fields(content: SkillContent) -> dict[str, Any]:
         value = getattr(content, each.name)
         if isinstance(value, tuple):
             found |= {f"{each.name}.{index}": item for index, item in enumerate(value)}
-        elif each.name not in _NO_TEXT and value and value != each.default:
+        elif has_role(each.name, FieldRole.HAS_ORIGIN) and value and value != each.default:
             found[each.name] = value
     return found
 

@@ -17,6 +17,7 @@ from tacit import render
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import InvalidSkill, NotPermitted
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
+from tacit.domain.skill_fields import FieldRole, fields_with, has_role
 from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
@@ -33,8 +34,6 @@ from tacit.text.resource_uses.command_uses import FETCHERS
 
 LEARNED = "tacit."
 """The `made_by` of a skill that Tacit learned from attempts begins with this."""
-INSTRUCTING = ("steps", "body", "pitfalls", "preconditions", "postconditions", "cases")
-"""Fields that tell an agent what to do, or when."""
 ORDERS_MAX = 8
 """Orders for every task that are reported of one skill."""
 _CONTENTS_CACHED = 2048
@@ -200,7 +199,7 @@ def standing_orders(content: SkillContent, origins: Mapping[str, Origin], proven
 
 def attempts_by_field(content: SkillContent, provenance: Provenance) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield every field that tells an agent what to do, with the attempts that show it."""
-    for name in INSTRUCTING:
+    for name in fields_with(FieldRole.INSTRUCTS):
         value = getattr(content, name)
         paths = [f"{name}.{number}" for number in range(len(value))] if isinstance(value, tuple) else [name]
         for path in paths if value else ():
@@ -310,13 +309,13 @@ def _plain_url(url: str) -> tuple[str, str, str] | None:
 TEXT_DIGEST = "document.text_digest"
 _WITH_HEADING_MAX = 200
 """Characters of a text that are checked together with its heading."""
-_RECORD_FIELDS = frozenset({"name", "description", "metadata", "tags", "category"})
 
 
 def is_quotation(content: SkillContent) -> bool:
     """Whether a content is the record of a document, with nothing that an agent could follow."""
-    fields = {path.partition(".")[0] for path in filled_fields(content)}
-    return content.kind is Kind.REFERENCE and bool(content.metadata.get(TEXT_DIGEST)) and fields <= _RECORD_FIELDS
+    if content.kind is not Kind.REFERENCE or not content.metadata.get(TEXT_DIGEST):
+        return False
+    return all(has_role(path, FieldRole.RECORD) for path in filled_fields(content))
 
 
 @lru_cache(maxsize=_TEXTS_CACHED)

@@ -12,6 +12,7 @@ from typing import Self
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import CodedReason, parse_reasons
+from tacit.domain.skill_fields import ENTRY_NAMES
 
 _INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
 
@@ -77,7 +78,9 @@ def field_name(path: str) -> str:
     """Return a field's path as a person reads it: `steps.1` → `step 2`."""
     name, _, rest = path.partition(".")
     number, _, _ = rest.partition(".")
-    return f"{name.removesuffix('s').replace('_', ' ')} {int(number) + 1}" if number.isdigit() else name
+    if number.isdigit():
+        return f"{ENTRY_NAMES.get(name, name)} {int(number) + 1}"
+    return f"{name} {rest}" if name == "metadata" and rest else name.replace("_", " ")
 
 
 class GateReason(StrEnum):

@@ -25,6 +25,7 @@ from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Sever
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
 from tacit.domain.skill import READ_INSTRUCTIONS, Skill, SkillContent, SkillStep, SkillVersion, with_default_origins
+from tacit.domain.skill_fields import FieldRole, fields_with
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.gate.checks.safety import safety
@@ -43,12 +44,7 @@ from tacit.gate.formation_policy import (
 T = TypeVar("T")
 MINING = "tacit.mining"
 _TACIT = "tacit."
-MINED_FIELDS = (
-    "steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills",
-    "surroundings",
-)  # fmt: skip
-"""Fields that mining determines."""
-DESCRIPTION_FIELDS = ("description", "category", "tags", "example_queries", "body")
+_MINED_FIELDS = fields_with(FieldRole.MINED)
 
 
 def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[Candidate, list[Finding]]:
@@ -61,7 +57,7 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     # The description may be replaced where it is Tacit's own, not a person's or a language model's.
     made = earlier.provenance
     is_own = made.made_by.startswith(_TACIT) and (bool(candidate.provenance.model) or not made.model)
-    from_mining = MINED_FIELDS + DESCRIPTION_FIELDS if is_own else MINED_FIELDS
+    from_mining = _MINED_FIELDS + fields_with(FieldRole.DESCRIBES) if is_own else _MINED_FIELDS
     content = dataclasses.replace(earlier.content, **{name: getattr(candidate.content, name) for name in from_mining})
     spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, earlier)]
     instructed = {READ_INSTRUCTIONS: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
@@ -86,7 +82,7 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     if edit is None:
         return again, []
     before, after = _instructions(edit.version.content), _instructions(content)
-    changed = [name for name in MINED_FIELDS if before[name] != after[name]]
+    changed = [name for name in _MINED_FIELDS if before[name] != after[name]]
     who = edit.version.provenance.made_by
     return again, [finding("replaces_an_edit", field=each, who=who, fields=", ".join(changed)) for each in changed[:1]]
 
@@ -111,7 +107,7 @@ def _pick_fields(new: Mapping[str, T], old: Mapping[str, T], from_new: Sequence[
 
 def _instructions(content: SkillContent) -> dict[str, Any]:
     """Return what a content instructs, without its counts, weights, examples and descriptions."""
-    found: dict[str, Any] = {name: plain(getattr(content, name)) for name in MINED_FIELDS}
+    found: dict[str, Any] = {name: plain(getattr(content, name)) for name in _MINED_FIELDS}
     found["parameters"] = [(p.name, p.type, p.reading, p.key) for p in content.parameters]
     found["cases"] = sorted(repr(case.conditions) for case in content.cases)
     found["cues"] = sorted((cue.term, cue.weight > 0) for cue in content.cues)

@@ -11,12 +11,12 @@ from typing import Any
 
 from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillVersion, filled_fields
+from tacit.domain.skill_fields import FieldRole, has_role
 from tacit.domain.trajectory import Origin, lowest
 from tacit.text.text_sources import TextLog, texts_in
 
 _LogWithTexts = tuple[TextLog[str], list[str]]
 """Texts in order, of which some are untrusted."""
-_GROUPED_LISTS = frozenset({"cues", "after", "surroundings"})
 
 
 def origins_of_edit(
@@ -108,7 +108,7 @@ def _group_list_origins(found: Mapping[str, Origin]) -> dict[str, Origin]:
     shown: dict[str, Origin] = {}
     for field, origin in found.items():
         name = field.partition(".")[0]
-        path = name if name in _GROUPED_LISTS else field
+        path = name if has_role(name, FieldRole.ONE_ORIGIN) else field
         shown[path] = lowest((origin, shown.get(path, origin)))
     return shown
 

@@ -28,9 +28,9 @@ from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
 from tacit.gate.duplicates import disagreement
-from tacit.gate.portability import SECRET, portability, suggest
 from tacit.gate.review_rules import Review
 from tacit.gate.reviews import Reviews
+from tacit.maintain.portability import SECRET, portability, suggest
 from tacit.maintain.promotion_rules import (
     Nominee,
     PromotionReason,

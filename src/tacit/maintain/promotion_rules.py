@@ -21,8 +21,8 @@ from tacit.domain.ports import Embedder, LanguageModel
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.duplicates import similarity
-from tacit.gate.portability import ProjectFacts, portability
 from tacit.learn.reading.prompt_files import prompt_file
+from tacit.maintain.portability import ProjectFacts, portability
 from tacit.maintain.status_changes import STATUS_RULES
 from tacit.text.opposition import opposed
 from tacit.text.similarity import text_similarity

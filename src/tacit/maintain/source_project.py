@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
 from tacit.domain.identity import digest
-from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts
+from tacit.maintain.portability import NO_PROJECT_FACTS, ProjectFacts
 from tacit.store import Store, open_store
 
 _REMOTE = re.compile(r"^\s*url\s*=\s*(?:\S*[:/])?([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)

@@ -10,7 +10,7 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
 from tacit.gate.findings import finding
 from tacit.gate.formation_policy import composition, eligibility
-from tacit.gate.portability import portability
+from tacit.maintain.portability import portability
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
 POLICY = Policy()

@@ -13,7 +13,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
-from tacit.gate.portability import NO_PROJECT_FACTS
+from tacit.maintain.portability import NO_PROJECT_FACTS
 from tacit.maintain.promotion_rules import (
     SAME_WORDS,
     Nominee,

@@ -18,7 +18,7 @@ from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.rubric import PORTABLE, Criterion, judge
 from tacit.features.cards.scores import GONE
-from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts
+from tacit.maintain.portability import NO_PROJECT_FACTS, ProjectFacts
 
 _BLOCKING = frozenset({Criterion.PORTABLE, Criterion.SAFE})
 

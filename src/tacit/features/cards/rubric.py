@@ -21,7 +21,7 @@ from tacit.features.cards.rubric_texts import (
     passing_state,
     says_something,
 )
-from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts, portability
+from tacit.maintain.portability import NO_PROJECT_FACTS, ProjectFacts, portability
 
 PORTABLE = "portable"
 _READ = 2_000

@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
+from tacit.domain.skill_fields import FieldRole, has_role
 from tacit.gate.checks.secret_flows import is_well_known
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.text.resource_uses.sentences import Meaning, Sentence, meaning_of, sentences
@@ -122,10 +123,6 @@ PROSE_MAX = 200_000
 FILES_MAX = 600_000
 """Characters of all files together whose sentences are read."""
 
-REQUESTS = frozenset({"example_queries", "cases", "cues", "tags"})
-"""Fields with a person's request or circumstances: they say when a skill is used, not what to do."""
-_OBSERVED = frozenset({"pitfalls", "parameters", "preconditions", "postconditions", "signature"})
-"""Fields that describe what was observed."""
 _LIGHTER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
 _NOT_ADDRESSED_PATH = re.compile(
     r"(?:^|/)(?:readme|changelog|licen[cs]e|notice|contributing|authors|security|code_of_conduct|third_party)[\w-]*(?:\.\w+)?$"
@@ -149,9 +146,11 @@ def reduced(severity: Severity, reduction: int) -> Severity:
 def severity_reduction(segment: TextSegment, content: SkillContent) -> int:
     """Return by how many levels the findings of a segment are reduced."""
     if not segment.path:
-        list_of, _, number = segment.field.partition(".")
-        made = list_of == "steps" and bool(content.steps[int(number)].tool)
-        return NOT_ADDRESSED if made or list_of in REQUESTS else REFERENCE_TEXT if list_of in _OBSERVED else INSTRUCTION
+        name, _, number = segment.field.partition(".")
+        is_call = name == "steps" and bool(content.steps[int(number)].tool)
+        if is_call or has_role(name, FieldRole.REQUEST):
+            return NOT_ADDRESSED
+        return REFERENCE_TEXT if has_role(name, FieldRole.OBSERVED) else INSTRUCTION
     if (
         segment.language not in _PROSE
         or _NOT_ADDRESSED_PATH.search(segment.path)
@@ -298,13 +297,13 @@ class ProseCheck:
     """Instructions against the user, in prose."""
 
     name = "prose"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that order an agent to act against its user, and texts that were too long to read whole."""
         read, too_long = prose_segments(content)
         for segment, reduction in read:
-            request = segment.field.partition(".")[0] in REQUESTS
+            is_request = has_role(segment.field, FieldRole.REQUEST)
             for sentence in sentences_in(segment.text, code=segment.is_code):
                 span = (sentence.start, sentence.end)
                 if _NON_ENGLISH_OVERRIDES.search(sentence.text):
@@ -315,7 +314,7 @@ class ProseCheck:
                 found = [rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(sentence.text))]
                 if any(rule.id == "remote_instructions" for rule in found) and is_well_known(sentence.text):
                     found = [rule for rule in found if rule.id != "remote_instructions"]
-                if request:
+                if is_request:
                     found = [rule for rule in found if rule.id in _TO_AN_AGENT]
                 from_position = max(reduction if segment.path else INSTRUCTION, int(is_shown(sentence)))
                 for rule in found:
@@ -474,7 +473,7 @@ class ContextualCheck:
     """Instructions that do not fit their skill."""
 
     name = "contextual"
-    version = "2"
+    version = "3"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a reviewer must read one by one."""

@@ -27,6 +27,7 @@ from typing import IO, NamedTuple
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile
+from tacit.domain.skill_fields import FieldRole, fields_with
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, read_as_text, text_of
 
 MEMBERS_MAX = 200
@@ -364,17 +365,18 @@ def _guess(text: str) -> str:
 
 
 def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
-    for name in ("name", "description", "body", "signature", "license", "compatibility", "category"):
-        if text := getattr(content, name):
-            yield name, text
-    for name in ("steps", "parameters", "preconditions", "postconditions", "pitfalls", "cases"):
-        for index, item in enumerate(getattr(content, name)):
-            yield f"{name}.{index}", "\n".join(_strings(plain(item)))
-    for name in ("tags", "example_queries", "after", "sub_skills", "surroundings", "allowed_tools"):
-        for index, item in enumerate(getattr(content, name)):
-            yield f"{name}.{index}", str(item)
-    if content.metadata:
-        yield "metadata", "\n".join(f"{key}: {value}" for key, value in content.metadata.items())
+    for name in fields_with(FieldRole.SCANNED):
+        value = getattr(content, name)
+        if isinstance(value, Mapping):
+            value = "\n".join(f"{key}: {item}" for key, item in value.items())
+        if isinstance(value, str):
+            yield from [(name, value)] if value else []
+        else:
+            yield from ((f"{name}.{index}", "\n".join(_strings(plain(item)))) for index, item in enumerate(value))
+
+
+_BARE_KEYS = frozenset({"text", "check", "value", "example", "description", "term"})
+"""Keys whose texts are read without their name."""
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -385,7 +387,7 @@ def _strings(value: object) -> Iterator[str]:
         for key, item in value.items():
             if isinstance(item, bool | int | float) or item is None:
                 continue
-            if isinstance(item, str) and key in ("text", "check", "value", "example", "description"):
+            if isinstance(item, str) and key in _BARE_KEYS:
                 yield from _strings(item)
             elif item:
                 yield f"{key}: {item}" if isinstance(item, str) else json.dumps({key: item}, ensure_ascii=False)

@@ -17,7 +17,7 @@ from tacit.features.cards.card_records import renewed
 from tacit.features.cards.card_signals import UsageClaim, signal, use
 from tacit.features.cards.listing import CardFilters, list_cards
 from tacit.features.cards.statuses import move_card
-from tacit.gate.portability import ProjectFacts
+from tacit.maintain.portability import ProjectFacts
 from tests.raising import raises
 from tests.unit.features.cards.workflow_desk import Desk
 

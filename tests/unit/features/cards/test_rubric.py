@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.features.cards.rubric import Criterion, RubricReason, judge
-from tacit.gate.portability import ProjectFacts
+from tacit.maintain.portability import ProjectFacts
 from tests.unit.features.cards.rubric_cards import HALVES, Written, cards
 
 CARD = Written(

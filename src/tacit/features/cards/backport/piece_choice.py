@@ -18,7 +18,7 @@ from tacit.features.cards.backport.markers import is_safe_id
 from tacit.features.cards.card import Card, CardStatus
 from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
-from tacit.gate.portability import ProjectFacts, portability
+from tacit.maintain.portability import ProjectFacts, portability
 from tacit.store import queries
 
 GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})

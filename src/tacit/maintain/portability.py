@@ -15,6 +15,7 @@ from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile, filled_fields
+from tacit.domain.skill_fields import FieldRole, fields_with, has_role
 from tacit.text.redaction import redact
 
 MOST_PER_FIELD = 8
@@ -117,16 +118,19 @@ def portability(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -
     """Yield what ties a skill to one project, person or machine."""
     rules = _rules(facts, frozenset(file.path for file in content.files))
     for field, value in filled_fields(content).items():
-        if field.partition(".")[0] in _SKIPPED_FIELDS:
+        if not has_role(field, FieldRole.LOCAL):
             continue
         seen: dict[tuple[str, str], _Rule] = {}
         secrets: dict[str, None] = {}
         for text in _strings(value):
             secrets |= dict.fromkeys(redact(text).found)
-            seen |= {(rule.name, text[a:b]): rule for a, b, rule in _matches(text, rules, _is_executed(field))}
+            seen |= {
+                (rule.name, text[a:b]): rule
+                for a, b, rule in _matches(text, rules, has_role(field, FieldRole.EXECUTED))
+            }
         for kind in secrets:
             message = f"{field} holds a secret ({kind}); write <TOKEN> to make it portable"
-            yield Finding(rule=SECRET, message=message, severity=Severity.HIGH, field=field)
+            yield Finding(rule=SECRET, message=message, severity=Severity.CRITICAL, field=field)
         for (name, match), rule in list(seen.items())[:MOST_PER_FIELD]:
             shown = match[:_SHOWN]
             message = f"{field} mentions `{shown}`; write {rule.replacement_for(shown)} to make it portable"
@@ -137,31 +141,14 @@ def suggest(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> Sk
     """Return the content with a placeholder for everything local."""
     rules = _rules(facts, frozenset(file.path for file in content.files))
     changed: dict[str, Any] = {}
-    for each in dataclasses.fields(content):
-        if each.name in _SKIPPED_FIELDS:
-            continue
-        value, executed = getattr(content, each.name), _is_executed(each.name)
+    for name in fields_with(FieldRole.LOCAL):
+        value, executed = getattr(content, name), has_role(name, FieldRole.EXECUTED)
         new = _mapped(value, partial(_rewritten, rules=rules, executed=executed))
-        if each.name == "name" and new != value:  # a name cannot contain brackets
+        if name == "name" and new != value:  # a name cannot contain brackets
             new = re.sub(r"[^a-z0-9]+", "-", new.lower()).strip("-")
         if new != value:
-            changed[each.name] = new
+            changed[name] = new
     return dataclasses.replace(content, **changed) if changed else content
-
-
-_SKIPPED_FIELDS = frozenset(
-    {
-        "kind", "category", "cues", "sub_skills", "after", "extends", "surroundings", "allowed_tools", "license", "metadata",
-        "compatibility", "portable", "shareable", "capabilities",
-    }
-)  # fmt: skip
-"""Fields with names of skills and tools or computed values; they are not rewritten."""
-_EXECUTED_FIELDS = frozenset({"steps", "parameters", "preconditions", "postconditions", "cases"})
-"""Fields that an agent carries out; rules with `steps_only` look at these alone."""
-
-
-def _is_executed(field: str) -> bool:
-    return field.partition(".")[0] in _EXECUTED_FIELDS
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Condition, Parameter, SkillContent, SkillFile, SkillStep
-from tacit.gate.portability import MOST_PER_FIELD, ProjectFacts, portability, suggest
+from tacit.maintain.portability import MOST_PER_FIELD, ProjectFacts, portability, suggest
 from tests.unit.making import MIGRATE, content
 
 SHOP = ProjectFacts(
@@ -167,9 +167,9 @@ def test_several_places_of_one_field_are_reported_each_once_and_not_without_end(
     assert len(list(portability(content(body=many)))) == MOST_PER_FIELD
 
 
-def test_a_secret_weighs_high_and_is_never_shown() -> None:
+def test_a_secret_is_critical_as_in_the_gate_and_is_never_shown() -> None:
     [found] = portability(content(body=f"export OPENAI_API_KEY={KEY}"))
-    assert (found.rule, found.severity) == ("secret", Severity.HIGH)
+    assert (found.rule, found.severity) == ("secret", Severity.CRITICAL)
     assert KEY not in found.message + found.excerpt
 
 
