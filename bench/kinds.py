@@ -33,7 +33,7 @@ from tacit.domain.stored import FoundPassage, Passage, StoredVersion
 from tacit.domain.trajectory import Origin, Role, Step, Task, Trajectory
 from tacit.evidence import usage
 from tacit.recall.hook_recall import HookLimits
-from tacit.recall.passages import DOCUMENT_TYPE_WEIGHTS, cite, document_prior
+from tacit.recall.passages import DOCUMENT_TYPE_WEIGHTS, document_prior, quote_documents
 from tacit.store import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,14 +141,14 @@ def ranking() -> dict[str, Any]:
                         _found("relevant", f"{filler} {' '.join(words[:more])}", "informal", 0),
                         _found("famous", f"{filler} {' '.join(words[:fewer])}", sort, citations),
                     ]
-                    _, relevance = cite(question, pair, min_relevance=0.0)
+                    _, relevance = quote_documents(question, pair, min_relevance=0.0)
                     known = {each.stored.version.id: each.stored.version.content for each in pair}
                     scores = {
                         held.name: relevance[key] * DOCUMENT_TYPE_WEIGHTS[held.metadata["document.evidence_type"]]
                         * math.log2(int(held.metadata["document.citations"]) + 2)
                         for key, held in known.items()
                     }  # fmt: skip
-                    given, _ = cite(question, pair, min_relevance=LEAST)
+                    given, _ = quote_documents(question, pair, min_relevance=LEAST)
                     cases += 1
                     plain += scores["famous"] > scores["relevant"]
                     won = bool(given) and given[0].name == "famous"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.domain.evidence import Outcome
 from tacit.domain.ledger import UsageSignal
-from tacit.evidence.reliability import reinforced, reliability
+from tacit.evidence.reliability import reliability, votes
 from tacit.evidence.usage import CEILING, changes_prominence, prominence_of
 from tacit.recall.signals import prominence
 from tests.unit.making import evidence, later, stored
@@ -34,7 +34,7 @@ RESULTS = st.lists(
 @given(RESULTS, USAGE_SIGNALS)
 def test_prominence_stays_between_its_floor_and_its_ceiling(results, usage_signals):
     count, last = prominence_of(VERSION, results, usage_signals=usage_signals)
-    assert 0 <= count <= reinforced(VERSION, results) + CEILING
+    assert 0 <= count <= prominence_of(VERSION, results)[0] + CEILING
     assert last >= VERSION.created_at
     assert last in {
         VERSION.created_at,
@@ -45,7 +45,8 @@ def test_prominence_stays_between_its_floor_and_its_ceiling(results, usage_signa
 
 @given(RESULTS)
 def test_what_was_never_shown_does_not_fade_by_it(results):
-    assert prominence_of(VERSION, results)[0] == reinforced(VERSION, results)
+    worked = sum(item.outcome is Outcome.SUCCESS for item in votes(results))
+    assert prominence_of(VERSION, results)[0] == max(0, len(VERSION.provenance.trajectory_ids) - 1) + worked
 
 
 @given(RESULTS, USAGE_SIGNALS)

@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from tacit.domain.evidence import WORTH, Evidence, Following, Grade, Outcome, Reliability
-from tacit.domain.skill import SkillVersion
+from tacit.domain.evidence import WORTH, Evidence, Following, Grade, Reliability
 from tacit.evidence.statistics import capped, wilson
 
 HALF_LIFE_USES = 30
@@ -89,19 +88,6 @@ def reliability_score(known: Reliability) -> float:
     if known.low > NEUTRAL:
         return known.low
     return min(NEUTRAL, known.high)
-
-
-def reinforced(version: SkillVersion, evidence: Iterable[Evidence]) -> int:
-    """Return how often a version was confirmed: by further attempts that went the same way, and by verified
-    successful uses."""
-    worked = sum(item.outcome is Outcome.SUCCESS for item in votes(evidence))
-    return max(0, len(version.provenance.trajectory_ids) - 1) + worked
-
-
-def confirmed_at(version: SkillVersion, evidence: Iterable[Evidence]) -> datetime:
-    """Return when a version last worked: its latest verified success, else its creation."""
-    worked = (item.at for item in votes(evidence) if item.outcome is Outcome.SUCCESS)
-    return max(worked, default=version.created_at)
 
 
 def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:

@@ -1,9 +1,10 @@
 """Passages of documents and a question → what is quoted of which document, best first, or nothing. Pure.
 
 A passage is relevant by the words that it, its section and its document's title share with the question. A long text shares
-many words by chance, so it needs more than a skill. Relevant passages are ranked by relevance, by the type of document, and a
-little by its citations. Nothing here is ever a step or an instruction. The signal `esteem` is the document prior; its name is
-part of `--json`.
+many words by chance, so it needs more than a skill. Relevant passages are ordered by relevance times the document prior: its
+type, and a little its citations. The score that is shown with a document is that of a skill with the same words: for
+comparison with skills, and not what documents are ordered by. Nothing here is ever a step or an instruction. The signal
+`esteem` is the document prior; its name is part of `--json`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from string import punctuation
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import ABSTRACT, REFERENCES, FoundPassage, Passage, StoredVersion
+from tacit.recall import reasons
 from tacit.recall.signals import (
     CLEAR_MATCH_NATS,
     SHARE_OF_BEST_MIN,
@@ -74,10 +76,12 @@ def abstract_of(passages: Sequence[Passage]) -> Passage | None:
 
 def document_prior(content: SkillContent) -> float:
     """Return a factor for a document whatever the question is, from its type and citations: from 0.8 to about 1.6."""
-    sort = DOCUMENT_TYPE_WEIGHTS.get(
+    type_weight = DOCUMENT_TYPE_WEIGHTS.get(
         content.metadata.get("document.evidence_type", ""), DOCUMENT_TYPE_WEIGHTS["informal"]
     )
-    return sort * math.pow(math.log2(_number(content.metadata.get("document.citations", "")) + 2), CITATION_EXPONENT)
+    return type_weight * math.pow(
+        math.log2(_number(content.metadata.get("document.citations", "")) + 2), CITATION_EXPONENT
+    )
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class _Weighed:
         return self.stored.version.content
 
     @cached_property
-    def rank(self) -> float:
+    def order_value(self) -> float:
+        """Relevance times the document prior: passages are ordered by it."""
         return self.relevance * document_prior(self.content)
 
     @cached_property
@@ -101,8 +106,10 @@ class _Weighed:
         return frozenset(terms(self.passage.text))
 
 
-def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> tuple[list[Item], dict[str, float]]:
-    """What is quoted for a question, one item for each document, best first; and how relevant each document was at best."""
+def quote_documents(
+    text: str, found: Iterable[FoundPassage], *, min_relevance: float
+) -> tuple[list[Item], dict[str, float]]:
+    """Return what is quoted for a question, one item for each document, best first; and each document's best relevance."""
     kept = [each for each in found if each.passage.section != REFERENCES]
     query_terms = _query_terms(text, kept)
     weighed = [_weigh(query_terms, each) for each in kept]
@@ -114,8 +121,8 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
         min(PASSAGE_RELEVANCE_CAP, PASSAGE_RELEVANCE_FACTOR * min_relevance),
         SHARE_OF_BEST_MIN * max(best.values(), default=0.0),
     )
-    much = PASSAGE_RELEVANCE_FACTOR * CLEAR_MATCH_NATS * min_relevance
-    chosen = _diverse([each for each in weighed if each.relevance >= least or each.word_score >= much])
+    enough_nats = PASSAGE_RELEVANCE_FACTOR * CLEAR_MATCH_NATS * min_relevance
+    chosen = _diverse([each for each in weighed if each.relevance >= least or each.word_score >= enough_nats])
     documents: dict[str, list[_Weighed]] = {}
     for each in chosen:
         documents.setdefault(each.stored.version.id, []).append(each)
@@ -126,20 +133,22 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
 def _query_terms(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
     """Return the question's terms. Rarity among skills does not apply to papers: all but everyday words are rare."""
     wanted = terms_of_query(text)
-    covered = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
+    covered = {
+        term for each in found for part in (*passage_words(each.passage), _title_terms(each.stored)) for term in part
+    }
     frequency = {term: 1 for term in wanted if term in covered}
     return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), identifiers=identifiers_in(text))
 
 
 def _weigh(query_terms: QueryTerms, found: FoundPassage) -> _Weighed:
-    section, text = _words(found.passage)
+    section, text = passage_words(found.passage)
     title = _title_terms(found.stored)
-    share, matched = term_overlap(query_terms, SkillTerms(title, [*section, *text]))
+    overlap, matched = term_overlap(query_terms, SkillTerms(title, [*section, *text]))
     nats = score(query_terms.worth, ([*title, *section], text), weights=PASSAGE_WEIGHTS)
     return _Weighed(
         found.stored,
         found.passage,
-        relevance=relevance_of(share, nats),
+        relevance=relevance_of(overlap, nats),
         word_score=beyond_chance(nats, query_terms.chance),
         matched=tuple(matched),
     )
@@ -147,12 +156,12 @@ def _weigh(query_terms: QueryTerms, found: FoundPassage) -> _Weighed:
 
 def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
     """Choose the best passages, each next one also for its novelty, and at most two of one document."""
-    waiting = sorted(relevant, key=lambda each: (-each.rank, each.stored.version.id, each.passage.index))
-    most = waiting[0].rank if waiting else 1.0
+    waiting = sorted(relevant, key=lambda each: (-each.order_value, each.stored.version.id, each.passage.index))
+    most = waiting[0].order_value if waiting else 1.0
     chosen: list[_Weighed] = []
     while waiting and len(chosen) < MAX_PASSAGES:
         gain = [
-            DIVERSITY * each.rank / most
+            DIVERSITY * each.order_value / most
             - (1 - DIVERSITY) * max((jaccard(each.terms, other.terms) for other in chosen), default=0.0)
             for each in waiting
         ]
@@ -163,22 +172,21 @@ def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
 
 
 def _item(query_terms: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
-    """A document with its quotations; `spelling` has the question's own words for its terms."""
+    """Return a document with its quotations; `spelling` has the question's own words for its terms."""
     first, metadata = quoted[0], quoted[0].content.metadata
     signals = {"relevance": first.relevance, "words": first.word_score, "esteem": document_prior(first.content)}
-    sort = metadata.get("document.evidence_type") or "informal"
-    cited = _number(metadata.get("document.citations", ""))
-    reasons = (
-        f"matches {', '.join(dict.fromkeys(spelling.get(term, term) for term in first.matched[:6]))}",
-        f"{sort}, cited {cited} times" if cited else sort,
-        f"{Kind.REFERENCE} at {first.stored.skill.scope}, {first.stored.status}",
-    )
+    evidence_type = metadata.get("document.evidence_type") or "informal"
+    words = list(dict.fromkeys(spelling.get(term, term) for term in first.matched[:6]))
     return Item(
         version=first.stored.version,
         status=first.stored.status,
         score=combined_score(signals),
         signals=signals,
-        reasons=reasons,
+        reasons=(
+            reasons.matched_words(words, meaning=None),
+            reasons.citations(evidence_type, _number(metadata.get("document.citations", ""))),
+            reasons.standing(Kind.REFERENCE, first.stored.skill.scope, first.stored.status),
+        ),
         text="",
         tokens=0,
         passages=tuple(excerpt(each.passage, query_terms) for each in quoted),
@@ -186,7 +194,7 @@ def _item(query_terms: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping
 
 
 def excerpt(passage: Passage, query_terms: QueryTerms) -> Passage:
-    """A passage cut to whole sentences around what was asked for; what was left out is marked."""
+    """Return a passage cut to whole sentences around what was asked for; what was left out is marked."""
     text = passage.text.strip()
     if len(text) <= MAX_QUOTE_CHARACTERS:
         return dataclasses.replace(passage, text=text)
@@ -205,9 +213,9 @@ def abstract_excerpt(passage: Passage) -> Passage:
 
 
 def _window(sentences: Sequence[str], query_terms: QueryTerms) -> tuple[int, int]:
-    """The sentences in a row, as many as have room, that say most of what was asked; the earliest of several."""
+    """Return the range of sentences, as many in a row as fit, that say most of what was asked; the earliest of several."""
     worth = [{term: query_terms.worth[term] for term in terms(each) if term in query_terms.worth} for each in sentences]
-    best, place = -1.0, (0, 1)
+    best, window = -1.0, (0, 1)
     for start in range(len(sentences)):
         size, end, covered = len(sentences[start]), start + 1, dict(worth[start])
         while end < len(sentences) and size + 1 + len(sentences[end]) <= MAX_QUOTE_CHARACTERS:
@@ -215,13 +223,8 @@ def _window(sentences: Sequence[str], query_terms: QueryTerms) -> tuple[int, int
             covered |= worth[end]
             end += 1
         if math.fsum(covered.values()) > best:
-            best, place = math.fsum(covered.values()), (start, end)
-    return place
-
-
-def _words(passage: Passage) -> tuple[list[str], list[str]]:
-    section, text = passage_words(passage)
-    return section, text
+            best, window = math.fsum(covered.values()), (start, end)
+    return window
 
 
 def _title_terms(stored: StoredVersion) -> list[str]:

@@ -29,7 +29,7 @@ from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
 from tacit.recall import reasons
 from tacit.recall.filters import missing_tools
-from tacit.text.cues import clauses, features, identifiers, means_any, place, shape, spoken, strength, words_of
+from tacit.text.cues import clauses, features, first_mention, identifiers, means_any, shape, spoken, strength, words_of
 
 CALLED_MIN = 0.4
 """From this strength on a skill is called for in addition to the strongest one."""
@@ -178,7 +178,9 @@ def _blocked_plan(
 
 def _in_order(text: str, kept: Sequence[RatedOption]) -> list[RatedOption]:
     """Sort by the known order of skills (`after`); where that leaves a choice, as the task names them."""
-    waiting = sorted(kept, key=lambda each: (place(each.option.content.cues, text), -each.strength, each.option.name))
+    waiting = sorted(
+        kept, key=lambda each: (first_mention(each.option.content.cues, text), -each.strength, each.option.name)
+    )
     ordered: list[RatedOption] = []
     while waiting:
         names = {each.option.name for each in waiting}

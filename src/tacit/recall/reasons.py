@@ -1,5 +1,4 @@
-"""English for recall: why a skill fits, why one is left out, and why nothing is given. `weighing` and `passages` add a skill's
-kind, scope and status to it."""
+"""English for recall: why a skill fits, why one is left out, why nothing is given, and what could not be searched."""
 
 from __future__ import annotations
 
@@ -121,6 +120,8 @@ def skill_lacks_tools(name: str, tools: Sequence[str], *, belongs_here: bool) ->
 
 
 READINGS_MISSING = "what the words call for is decided by readings that cannot be taken here"
+NO_CASE = "none of the situations that call for it"
+"""Stands for the precondition that does not hold where every case of a skill is known to be false."""
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -138,6 +139,26 @@ def error_match(similarity: float) -> str:
     return (
         "answers this very error" if similarity >= 1.0 else f"answers a similar error ({similarity:.0%} of the words)"
     )
+
+
+def situation_match(features: Sequence[str]) -> str:
+    """Return which features of the situation a skill mentions."""
+    return f"fits the situation: {', '.join(features)}"
+
+
+def citations(evidence_type: str, count: int) -> str:
+    """Return what kind of document it is, and how often it was cited."""
+    return f"{evidence_type}, cited {count} times" if count else evidence_type
+
+
+def standing(kind: str, scope: object, status: str) -> str:
+    """Return what kind of skill it is, where it holds, and its status."""
+    return f"{kind} at {scope}, {status}"
+
+
+def keyword_search_only(fault: str = "") -> str:
+    """Return that search by meaning was not possible; without a fault, because vectors are missing."""
+    return f"keyword search only: {fault or 'some skills have no vectors yet (`tacit store index` makes them)'}"
 
 
 def reliability_reason(measured: Reliability) -> str:

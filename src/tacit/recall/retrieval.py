@@ -7,7 +7,7 @@ where it was used (see `recall.plan`). `selection` decides; this module only rea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -15,15 +15,17 @@ from pathlib import Path
 from tacit import render
 from tacit.domain.errors import NotFound, StoreOutage, TacitError
 from tacit.domain.evidence import Evidence, Reliability
-from tacit.domain.ledger import About, Remark, record_elsewhere
+from tacit.domain.ledger import About, Remark, UsageSignal, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import CALL_TAG, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
-from tacit.evidence.reliability import confirmed_at, reinforced, reliability
+from tacit.evidence.reliability import reliability
+from tacit.evidence.usage import prominence_of
+from tacit.recall import reasons
 from tacit.recall.filters import current_only, filter_reason, missing_tools, parts_reason, unshadowed
-from tacit.recall.passages import abstract_of, cite, is_document
+from tacit.recall.passages import abstract_of, is_document, quote_documents
 from tacit.recall.plan import PlanOption, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
@@ -57,10 +59,10 @@ def choose(
     looked_for = [*query_terms(query.text), *joined_words(query.text), *signature_terms(signature)]
     frequency, corpus_size = store.document_frequency(looked_for)
     wanted = known_query_terms(query.text, frequency)
-    hits, note = _hits(store, query, signature, embedder, wanted=wanted)
+    hits, limitation = _hits(store, query, signature, embedder, wanted=wanted)
     hits, unweighed = _with_norms(store, query, hits)
     hits, passages = _with_passages(store, query, hits, wanted)
-    cited, papers = cite(query.text, passages, min_relevance=min_relevance)
+    quoted, document_relevance = quote_documents(query.text, passages, min_relevance=min_relevance)
     results = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(store, query, hits)
     composites = {hit.stored.version.id: hit.stored for hit in hits if hit.stored.version.content.sub_skills}
@@ -85,8 +87,8 @@ def choose(
             for version_id, composite in (composites.items() if restricted else ())
             if (why := parts_reason(composite, parts(version_id), query, called_for=plan.lacking))
         },
-        cited=cited,
-        documents=papers,
+        quoted=quoted,
+        document_relevance=document_relevance,
         unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - render.frame_tokens())
@@ -95,19 +97,19 @@ def choose(
     items = tuple(
         dataclasses.replace(item, parts=_usable(parts(item.version_id), query.tools)) for item in selection.items
     )
-    return dataclasses.replace(selection, query=query, items=items, note=note)
+    return dataclasses.replace(selection, query=query, items=items, note=limitation)
 
 
 def _usage(
     store: Store, hits: Sequence[Hit], results: Mapping[str, Sequence[Evidence]]
 ) -> dict[str, tuple[int, datetime]]:
-    """Return how often versions were confirmed and used, and when last: as rendered, or else by their evidence."""
+    """Return how often versions were confirmed and used, and when last: as rendered, or else counted now."""
     versions = {hit.stored.version.id: hit.stored.version for hit in hits}
     rendered = store.renderings.get(versions)
     return {
         key: (rendering.reinforced, rendering.fresh_at)
         if (rendering := rendered.get(key))
-        else (reinforced(version, results[key]), confirmed_at(version, results[key]))
+        else prominence_of(version, results[key], usage_signals=store.entries(UsageSignal, key=key))
         for key, version in versions.items()
     }
 
@@ -136,16 +138,16 @@ def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
     A file can claim any surroundings, so a written claim is no sign that a tool is missing here.
     """
     claimed = set(version.content.surroundings)
-    line, passed = [version] if claimed else [], {version.id}
-    while line:
-        each = line.pop(0)
+    waiting, visited = [version] if claimed else [], {version.id}
+    while waiting:
+        each = waiting.pop(0)
         if set(each.content.surroundings) != claimed:
             continue  # changed by hand in this version
         if each.provenance.grounding.get("surroundings"):
             return True
-        earlier = [parent for parent in each.parents if parent not in passed]
-        passed.update(earlier)
-        line += filter(None, (_version(store, parent) for parent in earlier))
+        earlier = [parent for parent in each.parents if parent not in visited]
+        visited.update(earlier)
+        waiting += filter(None, (_version(store, parent) for parent in earlier))
     return False
 
 
@@ -180,33 +182,39 @@ def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tup
 def _hits(
     store: Store, query: Query, signature: str, embedder: Embedder | None, *, wanted: Sequence[str]
 ) -> tuple[list[Hit], str]:
-    """Search by words, by meaning and by the error; return each version once, and a note about what could not be used."""
-    found = {hit.stored.version.id: hit for hit in _by_words(store, query, wanted)}
-    if signature and (query.kinds is None or Kind.LESSON in query.kinds):
+    """Search by words, by meaning and by the error; return each version once, and why one of these could not be used."""
+    by_error = bool(signature) and (query.kinds is None or Kind.LESSON in query.kinds)
+
+    def answering(hits: Iterable[Hit]) -> dict[str, Hit]:
+        """Return the hits that may answer this query: without an error, those that a task's words ask for."""
+        kept = (hit for hit in hits if by_error or _is_asked_by_words(hit.stored.version.content, query))
+        return {hit.stored.version.id: hit for hit in kept}
+
+    found = answering(_by_words(store, query, wanted))
+    if by_error:
         words = sorted(signature_terms(signature))
         lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
         found = {hit.stored.version.id: dataclasses.replace(hit, lexical=0.0) for hit in lessons} | found
-    else:
-        found = {key: hit for key, hit in found.items() if not _needs_error(hit.stored.version.content, query)}
-    note = ""
+    limitation = ""
     if embedder is not None and query.text.strip():
         try:
-            together = _with_meaning(store, query, found, embedder)
+            together = answering(_with_meaning(store, query, found, embedder).values())
             if all(hit.semantic is not None for hit in together.values()):
                 found = together
-            else:  # beside others with a meaning, an equally good skill without a vector would be left out
-                note = "keyword search only: some skills have no vectors yet (`tacit store index` makes them)"
+            else:  # next to others with a meaning, an equally good skill without a vector would be left out
+                limitation = reasons.keyword_search_only()
         except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
-            note = f"keyword search only: {fault.message}"
-    return list(found.values()), note
+            limitation = reasons.keyword_search_only(fault.message)
+    return list(found.values()), limitation
 
 
-def _needs_error(content: SkillContent, query: Query) -> bool:
-    """Whether a skill is about the failure of one call, or is the card of a project: words of a task do not ask for it."""
+def _is_asked_by_words(content: SkillContent, query: Query) -> bool:
+    """Return whether words of a task ask for a skill. They do not for what is about the failure of one call, nor for the card
+    of a project, unless it has example queries or its kind is asked for."""
     if content.example_queries or content.kind in (query.kinds or ()):
-        return False
-    counted = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
-    return counted or content.kind is Kind.FACT
+        return True
+    is_about_call = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
+    return not is_about_call and content.kind is not Kind.FACT
 
 
 def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[StoredVersion]]:
@@ -217,8 +225,8 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     found = {hit.stored.version.id: hit for hit in norms[:MAX_WEIGHED_NORMS]} | {
         hit.stored.version.id: hit for hit in hits
     }
-    beyond = [norm.stored for norm in norms[MAX_WEIGHED_NORMS:] if norm.stored.version.id not in found]
-    return list(found.values()), [each for each in beyond if not filter_reason(each, query)]
+    unweighed = [norm.stored for norm in norms[MAX_WEIGHED_NORMS:] if norm.stored.version.id not in found]
+    return list(found.values()), [each for each in unweighed if not filter_reason(each, query)]
 
 
 def _with_passages(
@@ -233,9 +241,9 @@ def _with_passages(
     found = store.passages.search(wanted, limit=MAX_FOUND_PASSAGES) if wanted else []
     already_found = {hit.stored.version.id for hit in hits}
     new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in already_found}
-    inside = {each.stored.version.id for each in found}
+    with_passage = {each.stored.version.id for each in found}
     titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
-    for stored in [each for each in titled if each.version.id not in inside][:MAX_TITLE_ONLY_DOCUMENTS]:
+    for stored in [each for each in titled if each.version.id not in with_passage][:MAX_TITLE_ONLY_DOCUMENTS]:
         abstract = abstract_of(store.passages.of(stored.version.id))
         found += [FoundPassage(stored=stored, passage=abstract, lexical=0.0)] if abstract else []
     hits = [*hits, *(Hit(stored=stored, lexical=0.0) for stored in new.values())]

@@ -35,13 +35,15 @@ from tacit.text.words import term_set
 
 Render = Callable[[Item, int], str]
 """Writes an item as the agent sees it in at most so many tokens; empty if that is too little."""
+Fitting = Callable[[Sequence[Row]], Sequence[Row]]
+"""Relevant rows, in order → those that are given, with their texts."""
 
 MAX_NEAR_MISSES = 3
 """How many near misses an abstention names."""
 TIE_MARGIN = 0.5
-"""Two skills are tied if their match scores differ by no more: differences in age and scope alone amount to about as much."""
+"""Skills whose match scores differ by no more than this are tied: age and scope alone make up as much of a difference."""
 MIN_COMPARED = 5
-"""At least so many of the first are compared with all that come after them to find ties; the rest is rarely shown."""
+"""For ties, the first `k` rows, and at least so many, are compared with all that come after them; the rest is rarely shown."""
 MAX_NAMED_SCOPES = 3
 """How many other scopes an abstention names."""
 SAME_CONTENT_MIN = 0.9
@@ -57,7 +59,9 @@ def select(
     filtered.sort(key=lambda left: -by_id[left.version_id].lexical)
     weigher = Weigher(query, context, now=now)
     rows = [
-        _row(weigher, by_id[each.version.id], context) for each in eligible if not is_document(each.version.content)
+        _weighed_row(weigher, by_id[each.version.id], context)
+        for each in eligible
+        if not is_document(each.version.content)
     ]
     best = best_of(row.signals for row in rows)["relevance"]
     ranked = sort_rows(rows, min_relevance)
@@ -66,15 +70,15 @@ def select(
         return render(row.source, max_tokens)
 
     def fitting(some: Sequence[Row]) -> list[Row]:
-        """Try which rows fit. This writes `text` into the rows; the final cut below replaces it."""
+        """Return which rows would fit. This sets the `text` of these rows; the final cut below sets it anew."""
         return take_within_budget(some, query.k, TokenBudget(query.budget_tokens), write, repeats=_repeats)[0]
 
     planned = {chosen.version_id for chosen in context.plan.chosen}
     relevant, parts = replace_parts([row for row in ranked if row.relevant], fitting, planned=planned)
-    cited, unquoted = _cited(eligible, context, best)
+    quoted, unquoted = _quoted_documents(eligible, context, best)
     budget = TokenBudget(query.budget_tokens)
     _mark_ties(query, relevant, planned)
-    given, over = take_within_budget([*relevant, *cited], query.k, budget, write, repeats=_repeats)
+    given, rejected = take_within_budget([*relevant, *quoted], query.k, budget, write, repeats=_repeats)
     standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
     unweighed = _unweighed(context, budget)
     crowded = [left.row.name for left in norms_left_out if left.code is ReasonCode.OVER_BUDGET]
@@ -82,22 +86,22 @@ def select(
         query=query,
         items=tuple(_item(row) for row in given),
         standing=tuple(_item(row) for row in standing),
-        confidence=max((best, *context.documents.values())),
+        confidence=max((best, *context.document_relevance.values())),
         tokens=sum(row.tokens for row in (*given, *standing)),
         budgets=tuple(Budget(kind, *budget.account(kind)) for kind in Kind),
         crowded_out=(*crowded, *(left.name for left in unweighed)),
     )
-    left = _Considered(
-        [*relevant, *cited],
+    considered = _Considered(
+        [*relevant, *quoted],
         ranked,
-        over=parts + over,
+        rejected=parts + rejected,
         norms_left_out=[*(_left_out(each) for each in norms_left_out), *unweighed],
         unquoted=unquoted,
         filtered=filtered,
         elsewhere=elsewhere,
         hits=by_id,
     )
-    return _explained(answer, left, context)
+    return _explained(answer, considered, context)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,8 @@ class _Considered:
 
     relevant: Sequence[Row]
     ranked: Sequence[Row]
-    over: Sequence[Rejected]
+    rejected: Sequence[Rejected]
+    """Relevant rows that are not given."""
     norms_left_out: Sequence[LeftOut]
     """Norms that are not given."""
     unquoted: Sequence[LeftOut]
@@ -122,17 +127,17 @@ class _Considered:
         return [*self.filtered, *(each for each in foreign if each is not None)]
 
 
-def _row(weigher: Weigher, hit: Hit, context: RecallContext) -> Row:
-    """Weigh one hit; a plan decides over its place and relevance before the signals do."""
+def _weighed_row(weigher: Weigher, hit: Hit, context: RecallContext) -> Row:
+    """Weigh one hit; a plan decides on its position and relevance before the signals do."""
     item = weigher.weigh(hit)
     row = Row(
         item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals}
     )
-    places = {chosen.version_id: place for place, chosen in enumerate(context.plan.chosen)}
-    row.priority = places.get(row.version_id, len(places))
+    positions = {chosen.version_id: position for position, chosen in enumerate(context.plan.chosen)}
+    row.priority = positions.get(row.version_id, len(positions))
     if context.plan.lacking and row.version_id in context.plan.strengths:
         row.relevant = False  # the task needs a tool that is missing, and the next best skill would do something else
-    elif row.version_id in places:
+    elif row.version_id in positions:
         row.relevant = True
     elif row.kind == Kind.NORM and hit.lexical <= 0 and hit.semantic is None:
         row.relevant = False  # only here because norms always are
@@ -144,47 +149,54 @@ def _item(row: Row) -> Item:
     return dataclasses.replace(item, text=row.text, tokens=row.tokens)
 
 
-def _left_out(left: Rejected) -> LeftOut:
-    item: Item = left.row.source
-    reason = reasons.left_out_reason(left.code, **left.values)
+def _left_out(rejected: Rejected) -> LeftOut:
+    item: Item = rejected.row.source
     return LeftOut(
         version_id=item.version_id,
         name=item.name,
-        code=left.code,
-        reason=reason,
+        code=rejected.code,
+        reason=reasons.left_out_reason(rejected.code, **rejected.values),
         score=item.score,
         signals=item.signals,
     )
 
 
-def _explained(answer: Selection, left: _Considered, context: RecallContext) -> Selection:
-    """Add everything that is not given, and, where that is everything, why."""
+def _explained(answer: Selection, considered: _Considered, context: RecallContext) -> Selection:
+    """Add the plan, everything that is not given, and, where that is everything, why."""
     shown = {item.version_id for item in answer.standing}
-    over = [_left_out(each) for each in left.over]
+    rejected = [_left_out(each) for each in considered.rejected]
+    filtered = considered.all_filtered(answer.query)
+    answer = dataclasses.replace(answer, plan=_given_plan(context.plan, answer.items))
     if not answer.items:
-        code, reason, near_misses = _why_nothing(answer.query, left, context)
-        rest = (*(near_misses or over), *left.norms_left_out, *left.unquoted, *left.all_filtered(answer.query))
+        code, reason, near_misses = _why_nothing(answer.query, considered, context)
+        rest = (*(near_misses or rejected), *considered.norms_left_out, *considered.unquoted, *filtered)
         named = [each for each in rest if each.version_id not in shown]
         reason += reasons.norms_only(len(answer.standing), len(answer.crowded_out))
         return dataclasses.replace(answer, left_out=_once(named), code=code, reason=reason)
-    given = {row.version_id for row in left.relevant} | shown
-    below = [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in left.ranked if row.version_id not in given]
-    norms_left_out = [each for each in left.norms_left_out if each.version_id not in given]
-    every = _once([*over, *norms_left_out, *below, *left.unquoted, *left.all_filtered(answer.query)])
-    return dataclasses.replace(answer, left_out=every, plan=_given_plan(context.plan, answer.items))
+    accounted_for = {row.version_id for row in considered.relevant} | shown  # given, or rejected
+    below = [
+        _left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD))
+        for row in considered.ranked
+        if row.version_id not in accounted_for
+    ]
+    norms_left_out = [each for each in considered.norms_left_out if each.version_id not in accounted_for]
+    every = _once([*rejected, *norms_left_out, *below, *considered.unquoted, *filtered])
+    return dataclasses.replace(answer, left_out=every)
 
 
-def _cited(eligible: Sequence[StoredVersion], context: RecallContext, best: float) -> tuple[list[Row], list[LeftOut]]:
+def _quoted_documents(
+    eligible: Sequence[StoredVersion], context: RecallContext, best: float
+) -> tuple[list[Row], list[LeftOut]]:
     """Return the documents that are quoted, in their order, and the others; `best` is how well anything else fits."""
     documents = {each.version.id: each for each in eligible if is_document(each.version.content)}
     quoted = [
         Row(item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals})
-        for item in context.cited
+        for item in context.quoted
         if item.version_id in documents and item.signals["relevance"] >= SHARE_OF_BEST_MIN * best
     ]
     given = {row.version_id for row in quoted}
     unquoted = [
-        stored_left_out(each, ReasonCode.NO_CLOSE_PASSAGE, relevance=context.documents.get(version_id, 0.0))
+        stored_left_out(each, ReasonCode.NO_CLOSE_PASSAGE, relevance=context.document_relevance.get(version_id, 0.0))
         for version_id, each in documents.items()
         if version_id not in given
     ]
@@ -207,8 +219,12 @@ def _always_on_norms(
     return take_within_budget(norms, len(norms), budget, write, repeats=_repeats)
 
 
-def _once(left: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
-    return tuple({each.version_id: each for each in reversed(list(left))}.values())[::-1]
+def _once(left_out: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
+    """Keep the first entry of each version."""
+    kept: dict[str, LeftOut] = {}
+    for each in left_out:
+        kept.setdefault(each.version_id, each)
+    return tuple(kept.values())
 
 
 def _mark_ties(query: Query, relevant: Sequence[Row], planned: Collection[str]) -> None:
@@ -290,11 +306,13 @@ def _too_unreliable(stored: StoredVersion, query: Query, context: RecallContext)
     return stored_left_out(stored, ReasonCode.LOW_RELIABILITY, measured=low, wanted=query.min_reliability)
 
 
-def _why_nothing(query: Query, left: _Considered, context: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
+def _why_nothing(
+    query: Query, considered: _Considered, context: RecallContext
+) -> tuple[ReasonCode, str, list[LeftOut]]:
     """Return why nothing is given, by code and in English, and what came nearest where nothing was relevant."""
-    matched = [row for row in left.ranked if row.kind != Kind.NORM]  # norms are listed as given or over budget
-    code = why_nothing(matched, left.over, k=query.k)
-    if left.relevant:
+    matched = [row for row in considered.ranked if row.kind != Kind.NORM]  # norms are listed as given or over budget
+    code = why_nothing(matched, considered.rejected, k=query.k)
+    if considered.relevant:
         return code, reasons.nothing_given(code), []
     matched.sort(key=lambda row: (-row.relevance, row.version_id))
     near_misses = [row for row in matched if row.relevance >= VISIBLE_RELEVANCE_MIN][:MAX_NEAR_MISSES]
@@ -302,15 +320,19 @@ def _why_nothing(query: Query, left: _Considered, context: RecallContext) -> tup
     named += [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in matched if row not in near_misses]
     if context.plan.lacking:
         return ReasonCode.MISSING_TOOLS, context.plan.reason, named
-    away = _elsewhere_reason(query, left.elsewhere)
+    away = _elsewhere_reason(query, considered.elsewhere)
     if near_misses:
         nearest = near_misses[0]
         # Other scopes are named only where something there matches better than the nearest here.
-        better = any(hit.lexical > left.hits[nearest.version_id].lexical for hit in left.elsewhere)
+        better = any(hit.lexical > considered.hits[nearest.version_id].lexical for hit in considered.elsewhere)
         return code, reasons.nothing_close(nearest.name, nearest.relevance) + (away if better else ""), named
-    if left.filtered:
-        return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.filtered[0].name, left.filtered[0].reason), named
-    quoted = {each.name: context.documents.get(each.version_id, 0.0) for each in left.unquoted}
+    if considered.filtered:
+        return (
+            ReasonCode.NOT_USABLE_HERE,
+            reasons.not_usable(considered.filtered[0].name, considered.filtered[0].reason),
+            named,
+        )
+    quoted = {each.name: context.document_relevance.get(each.version_id, 0.0) for each in considered.unquoted}
     if quoted and max(quoted.values()) >= VISIBLE_RELEVANCE_MIN:
         title, relevance = max(quoted.items(), key=lambda each: each[1])
         return ReasonCode.BELOW_THRESHOLD, reasons.nothing_close(title, relevance) + away, named
@@ -343,16 +365,18 @@ def has_same_content(one: SkillContent, other: SkillContent) -> bool:
         return False
     if [(step.tool, step.arguments) for step in one.steps] != [(step.tool, step.arguments) for step in other.steps]:
         return False
-    titles = [_terms(f"{each.name} {each.description}") for each in (one, other)]
+    titles = [_term_set(f"{each.name} {each.description}") for each in (one, other)]
     return jaccard(*titles) >= SAME_CONTENT_MIN and jaccard(_all_terms(one), _all_terms(other)) >= SAME_CONTENT_MIN
 
 
 def _all_terms(content: SkillContent) -> frozenset[str]:
-    return _terms("\n".join([content.name, content.description, content.body, *(step.text for step in content.steps)]))
+    return _term_set(
+        "\n".join([content.name, content.description, content.body, *(step.text for step in content.steps)])
+    )
 
 
 @lru_cache(maxsize=256)
-def _terms(text: str) -> frozenset[str]:
+def _term_set(text: str) -> frozenset[str]:
     """Cached: every item is compared with all that are given before it."""
     return term_set(text)
 
@@ -360,10 +384,7 @@ def _terms(text: str) -> frozenset[str]:
 # --- composites -----------------------------------------------------------------------------------------------------
 # Each step is shown once: a part whose steps a composite shows is not given in addition. This is only for composites that
 # copied the steps of their parts; one that merely names its parts does not show how they are done. A single part that fits
-# better than the composite keeps its place: the task asks for it and not for the rest.
-
-Fitting = Callable[[Sequence[Row]], Sequence[Row]]
-"""Relevant rows, in order → those that are given, with their texts."""
+# better than the composite keeps its position: the task asks for it and not for the rest (`ranking.replaces_parts`).
 
 
 def replace_parts(
@@ -371,7 +392,7 @@ def replace_parts(
 ) -> tuple[list[Row], list[Rejected]]:
     """Return the relevant rows without parts that a composite shows, and those parts.
 
-    The composite takes the place of the first of them. What a plan names is not touched.
+    The composite takes the position of the first of them. What a plan names is not touched.
     """
     rows, gone = list(relevant), list[Rejected]()
     while found := _composite_with_parts(rows, fitting, planned):

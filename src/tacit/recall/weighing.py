@@ -1,7 +1,7 @@
 """A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing.
 
-Words used here: *cases* are situations that call for a skill, and *readings* the answers of tools that decide between them
-(see `recall.plan`).
+Words used here: *cases* are situations that call for a skill (see `recall.plan`). A *feature* is something in a query's state
+that can be compared with a skill, such as the command that was run.
 
 A query's state may hold `error` and `command` (the output of a failing call, and what was run), `last_action` (a tool or
 command), `files` (paths being worked on), `environment` (such as `{"os": "linux"}`), `readings` (a tool's name → its latest
@@ -45,7 +45,11 @@ from tacit.text.facts import gathered, holds
 from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
-MOST_FILES = 50
+SAME_TASK_MIN = 0.5
+"""Two tasks that share this part of their words, without names and numbers, are the same kind of task."""
+CLOSE_MEANING_MIN = 0.25
+"""From this cosine on a skill is close in meaning: it is given as a reason, and counts as a match in other scopes."""
+MAX_FILES = 50
 MAX_STATE_CHARACTERS = 100_000
 """Limits of what is read from a query's state, which a caller may fill without bound: its files, and the characters of an
 error, an answer or a name."""
@@ -92,7 +96,7 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
         error=_text(state.get("error")),
         command=_text(state.get("command")),
         last_action=_text(state.get("last_action")),
-        files=tuple(filter(None, map(_text, files[:MOST_FILES]))) if isinstance(files, Sequence) else (),
+        files=tuple(filter(None, map(_text, files[:MAX_FILES]))) if isinstance(files, Sequence) else (),
         environment={key: _text(value) for key, value in _mapping(state.get("environment")).items()},
         readings={key: _text(value) for key, value in _mapping(state.get("readings")).items()},
         conditions={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
@@ -114,12 +118,12 @@ def situation_match(situation: Situation, content: SkillContent, words: frozense
 
 
 def violated_precondition(situation: Situation, content: SkillContent) -> str:
-    """Return a precondition that is known not to hold, or that every case has such a condition; empty if there is neither."""
+    """Return a precondition that is known not to hold, or `NO_CASE` where every case has such a condition; empty if neither."""
     false = next((c.text or c.check for c in content.preconditions if _state_of(c, situation) is False), "")
     if false or not content.cases:
         return false
     open_cases = [case for case in content.cases if all(_state_of(c, situation) is not False for c in case.conditions)]
-    return "" if open_cases else "any of its cases"
+    return "" if open_cases else reasons.NO_CASE
 
 
 def _state_of(condition: Condition, situation: Situation) -> bool | None:
@@ -148,12 +152,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-SAME_TASK_MIN = 0.5
-"""Two tasks that share this part of their words, without names and numbers, are the same kind of task."""
-CLOSE_MEANING_MIN = 0.25
-"""From this cosine on a skill is close in meaning: it is given as a reason, and counts as a match in other scopes."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RecallContext:
     """What is known about the query and the hits."""
@@ -169,9 +167,9 @@ class RecallContext:
     """What the words of the task call for."""
     unusable_parts: Mapping[str, LeftOut] = field(default_factory=dict)
     """Composites that may not be given because of their parts, by version, and why."""
-    cited: Sequence[Item] = ()
+    quoted: Sequence[Item] = ()
     """Documents with what is quoted of them, the best first."""
-    documents: Mapping[str, float] = field(default_factory=dict)
+    document_relevance: Mapping[str, float] = field(default_factory=dict)
     """Documents that were searched → the relevance of their best passage."""
     unweighed: Sequence[StoredVersion] = ()
     """Norms that hold here beyond those that are weighed."""
@@ -203,31 +201,31 @@ class Weigher:
         version, context = hit.stored.version, self._context
         words = hit.words or version_words(version.content)
         skill_words = skill_terms(version.content, words)
-        share, found = term_overlap(self.query_terms, skill_words)
+        overlap, matched = term_overlap(self.query_terms, skill_words)
         word_score = hit.lexical or score(self.query_terms.worth, words, weights=VERSION_WEIGHTS)
         alike = example_similarity(self.query_terms, skill_words)
         error_alike = error_similarity(context.signature, version.content.signature, context.rarity)
         measured = context.reliability.get(version.id, Reliability())
-        called = context.plan.strengths.get(version.id, 0.0)
-        placed, features = self._situation_match(version.content, words)
-        by_match = relevance_of(share, word_score, meaning=hit.semantic)
+        cue_strength = context.plan.strengths.get(version.id, 0.0)
+        situation_share, features = self._situation_match(version.content, words)
+        by_match = relevance_of(overlap, word_score, meaning=hit.semantic)
         signals = {
-            "relevance": max(by_match, error_alike, min(1.0, called), self._task_similarity(version.content)),
+            "relevance": max(by_match, error_alike, min(1.0, cue_strength), self._task_similarity(version.content)),
             **word_signals(self.query_terms, word_score, words),
             "reliability": reliability_score(measured),
             "prominence": self._prominence(version),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
-            **({"state": placed} if placed else {}),
+            **({"state": situation_share} if situation_share else {}),
             **({"signature": error_alike} if error_alike else {}),
-            **({"cues": called} if called else {}),
+            **({"cues": cue_strength} if cue_strength else {}),
         }
         why = (
-            reasons.error_match(error_alike) if error_alike else self._match_reason(found, hit.semantic),
-            *([f"fits the situation: {', '.join(features)}"] if features else []),
+            reasons.error_match(error_alike) if error_alike else self._match_reason(matched, hit.semantic),
+            *([reasons.situation_match(features)] if features else []),
             reasons.reliability_reason(measured),
-            f"{version.content.kind} at {hit.stored.skill.scope}, {hit.stored.status}",
+            reasons.standing(version.content.kind, hit.stored.skill.scope, hit.stored.status),
         )
         return Item(
             version=version,
@@ -240,8 +238,8 @@ class Weigher:
             reliability=measured,
         )
 
-    def _match_reason(self, found: Sequence[str], meaning: float | None) -> str:
-        words = list(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
+    def _match_reason(self, matched: Sequence[str], meaning: float | None) -> str:
+        words = list(dict.fromkeys(self._spelling.get(term, term) for term in matched[:6]))
         return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE_MEANING_MIN else None)
 
     def _situation_match(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
@@ -258,16 +256,16 @@ class Weigher:
         """Return how similar the task is to those that a skill was learned from; only for skills with cases or parts.
 
         Skills that were split from one kind of task all share its words, so no word is rare and term overlap finds none of
-        them. If all tools of a skill with cases are available, the agent can take the readings that decide whether it is
-        needed, so such a skill is relevant whatever the words are.
+        them. If all tools of a skill with cases are available, the agent can ask them whether it is needed, so such a skill is
+        relevant whatever the words are.
         """
         if not (content.cases or content.sub_skills):
             return 0.0
         alike = max((jaccard(self._task_words, _words(example)) for example in content.example_queries), default=0.0)
         tools = self._query.tools
         used = {step.tool for step in content.steps}
-        at_hand = bool(content.cases and used) and tools is not None and used <= set(tools)
-        return alike if alike >= SAME_TASK_MIN else SAME_TASK_MIN if at_hand else 0.0
+        usable = bool(content.cases and used) and tools is not None and used <= set(tools)
+        return alike if alike >= SAME_TASK_MIN else SAME_TASK_MIN if usable else 0.0
 
 
 def skill_terms(content: SkillContent, words: Sequence[Sequence[str]]) -> SkillTerms:

@@ -53,7 +53,7 @@ def spoken(cues: Iterable[Cue], present: Mapping[str, float]) -> float:
     return sum(_weight(cue) * present.get(cue.term, 0.0) for cue in cues if cue.term)
 
 
-def place(cues: Iterable[Cue], text: str) -> float:
+def first_mention(cues: Iterable[Cue], text: str) -> float:
     """Return the position of the strongest cue in a text, from 0 (beginning) to 1; 1 if there is none."""
     words = words_of(text)
     present = _valued(words)

@@ -14,12 +14,11 @@ from tacit.evidence.reliability import (
     HALF_LIFE_USES,
     NEUTRAL,
     PRINCIPAL_FREE,
-    confirmed_at,
-    reinforced,
     reliability,
     reliability_score,
     votes,
 )
+from tacit.evidence.usage import prominence_of
 from tests.unit.making import NOW, evidence, later, stored
 
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN
@@ -176,10 +175,10 @@ def test_a_version_is_confirmed_by_further_attempts_and_by_verified_uses_that_wo
         evidence(FAILURE, use="u_3"), evidence(PARTIAL, use="u_4"),
         evidence(FAILURE, use="u_6"), evidence(SUCCESS, Grade.SELF, use="u_5"),
     ]  # fmt: skip
-    assert reinforced(mined, []) == 2
-    assert reinforced(version, []) == reinforced(unsourced, []) == 0
-    assert reinforced(version, uses) == 2
-    assert reinforced(mined, uses) == 4
+    assert prominence_of(mined, [])[0] == 2
+    assert prominence_of(version, [])[0] == prominence_of(unsourced, [])[0] == 0
+    assert prominence_of(version, uses)[0] == 2
+    assert prominence_of(mined, uses)[0] == 4
 
 
 # --- what is enough -------------------------------------------------------------------------------------------------
@@ -337,5 +336,5 @@ def test_a_version_was_last_confirmed_by_its_latest_verified_success():
         evidence(FAILURE, hours=9), evidence(SUCCESS, Grade.SELF, hours=10), evidence(PARTIAL, hours=11),
         result_of(hours=12, following=Following.IGNORED), result_of(hours=13, control=True),
     ]  # fmt: skip
-    assert confirmed_at(version, [*worked, *noise]) == later(7)
-    assert confirmed_at(version, noise) == confirmed_at(version, []) == version.created_at == NOW
+    assert prominence_of(version, [*worked, *noise])[1] == later(7)
+    assert prominence_of(version, noise)[1] == prominence_of(version, [])[1] == version.created_at == NOW

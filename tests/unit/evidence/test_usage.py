@@ -11,7 +11,6 @@ from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.reliability import confirmed_at, reinforced
 from tacit.evidence.usage import CEILING, LEAST_WORDS, changes_prominence, prominence_of, was_used
 from tests.unit.making import MIGRATE, NOW, content, evidence, later, shell, stored
 
@@ -177,7 +176,7 @@ def test_without_usage_signals_it_is_what_verified_results_say():
         evidence(Outcome.FAILURE, hours=5),
         evidence(grade=Grade.SELF, hours=6),
     ]
-    assert prominence_of(VERSION, results) == (reinforced(VERSION, results), confirmed_at(VERSION, results))
+    assert prominence_of(VERSION, results) == (2, results[1].at)
 
 
 def test_a_run_that_was_verified_counts_by_that_alone():

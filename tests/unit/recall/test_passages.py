@@ -16,9 +16,9 @@ from tacit.recall.passages import (
     MAX_QUOTE_CHARACTERS,
     abstract_excerpt,
     abstract_of,
-    cite,
     document_prior,
     is_document,
+    quote_documents,
     title_of,
 )
 from tests.unit.making import stored
@@ -47,12 +47,12 @@ def found(content: SkillContent, *texts: str, section: str = "") -> list[FoundPa
 
 
 def names(question: str, *passages: FoundPassage) -> list[str]:
-    return [item.name for item in cite(question, passages, min_relevance=LEAST)[0]]
+    return [item.name for item in quote_documents(question, passages, min_relevance=LEAST)[0]]
 
 
 def test_what_answers_the_question_is_quoted_and_what_does_not_is_not():
     relevant, other = found(paper("vacuum"), ANSWER), found(paper("minutes"), CHATTER)
-    items, best = cite(QUESTION, [*relevant, *other], min_relevance=LEAST)
+    items, best = quote_documents(QUESTION, [*relevant, *other], min_relevance=LEAST)
     assert [item.name for item in items] == ["vacuum"]
     assert [passage.text for passage in items[0].passages] == [ANSWER]
     assert best[relevant[0].stored.version.id] > 0.5 > best[other[0].stored.version.id]
@@ -75,14 +75,14 @@ def test_a_few_shared_words_are_chance_in_a_long_text(question):
 
 def test_more_is_asked_for_where_recall_is_to_be_silent_more_often():
     half = found(paper(), ANSWER.replace("wraparound", "").replace("threshold", ""))
-    assert cite(QUESTION, half, min_relevance=0.05)[0]
-    assert not cite(QUESTION, half, min_relevance=0.3)[0]
+    assert quote_documents(QUESTION, half, min_relevance=0.05)[0]
+    assert not quote_documents(QUESTION, half, min_relevance=0.3)[0]
 
 
 def test_a_certain_match_is_quoted_however_silent_recall_is_to_be():
     titled = found(paper(title=QUESTION), f"{ANSWER} {ANSWER}", section=QUESTION)
-    relevance = max(cite(QUESTION, titled, min_relevance=0.0)[1].values())
-    assert bool(cite(QUESTION, titled, min_relevance=0.9)[0]) == (relevance >= 0.9)
+    relevance = max(quote_documents(QUESTION, titled, min_relevance=0.0)[1].values())
+    assert bool(quote_documents(QUESTION, titled, min_relevance=0.9)[0]) == (relevance >= 0.9)
 
 
 @pytest.mark.parametrize("citations", [0, 10, 10_000, 3_000_000])
@@ -130,15 +130,15 @@ def test_a_document_of_an_unknown_sort_counts_as_informal():
 
 def test_no_document_is_quoted_more_than_twice_and_no_answer_is_a_library():
     many = [ANSWER + f" Chapter {place} has more." for place in range(9)]
-    (item,) = cite(QUESTION, found(paper(), *many), min_relevance=LEAST)[0]
+    (item,) = quote_documents(QUESTION, found(paper(), *many), min_relevance=LEAST)[0]
     assert len(item.passages) == MAX_PER_DOCUMENT
     papers = [each for place in range(9) for each in found(paper(f"paper-{place}"), *many)]
-    assert sum(len(each.passages) for each in cite(QUESTION, papers, min_relevance=LEAST)[0]) == MAX_PASSAGES
+    assert sum(len(each.passages) for each in quote_documents(QUESTION, papers, min_relevance=LEAST)[0]) == MAX_PASSAGES
 
 
 def test_of_two_passages_that_say_the_same_one_gives_way_to_something_new():
     new = "A long transaction holds the threshold back: autovacuum cannot freeze, and wraparound comes near."
-    quoted = cite(QUESTION, found(paper(), ANSWER, ANSWER + " ", new), min_relevance=LEAST)[0][0].passages
+    quoted = quote_documents(QUESTION, found(paper(), ANSWER, ANSWER + " ", new), min_relevance=LEAST)[0][0].passages
     assert {passage.text for passage in quoted} == {ANSWER, new}
 
 
@@ -148,12 +148,15 @@ def test_a_list_of_other_works_is_no_content():
 
 def test_the_order_in_which_passages_come_changes_nothing():
     passages = [*found(paper("one"), ANSWER, CHATTER), *found(paper("two"), ANSWER + " It is documented.")]
-    assert cite(QUESTION, passages, min_relevance=LEAST)[0] == cite(QUESTION, passages[::-1], min_relevance=LEAST)[0]
+    assert (
+        quote_documents(QUESTION, passages, min_relevance=LEAST)[0]
+        == quote_documents(QUESTION, passages[::-1], min_relevance=LEAST)[0]
+    )
 
 
 def test_a_long_passage_is_quoted_in_whole_sentences_around_what_was_asked():
     long = " ".join([CHATTER] * 20 + [ANSWER] + [CHATTER] * 20)
-    (item,) = cite(QUESTION, found(paper(), long), min_relevance=LEAST)[0]
+    (item,) = quote_documents(QUESTION, found(paper(), long), min_relevance=LEAST)[0]
     (quoted,) = item.passages
     assert "autovacuum daemon must freeze" in quoted.text
     assert quoted.text.startswith("[…] ")

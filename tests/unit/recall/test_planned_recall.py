@@ -86,7 +86,8 @@ def test_a_missing_tool_of_what_is_called_for_holds_the_rest_back_and_says_so(st
     works(store)
     selection = ask(store, "stop, copy and start", tools=("stop-server", "start-server"))
     assert selection.abstained
-    assert selection.code is ReasonCode.MISSING_TOOLS
+    assert selection.code is selection.plan.code is ReasonCode.MISSING_TOOLS
+    assert selection.plan.lacking == ("copy-files",)
     assert ("copy-files", ReasonCode.MISSING_TOOLS) in [(one.name, one.code) for one in selection.left_out]
 
 

@@ -158,3 +158,10 @@ def test_a_skill_without_a_vector_is_not_left_out_for_it(store: Store) -> None:
     assert set(names(selection)) == {"rotate-keys", "rotate-logs", "rotate-tokens"}
     assert not any("meaning" in item.signals for item in selection.items)
     assert selection.note
+
+
+@pytest.mark.parametrize("kind", [Kind.LESSON, Kind.FACT])
+def test_what_words_do_not_ask_for_is_not_found_by_its_meaning_either(store: Store, kind: Kind) -> None:
+    put(store, "fix-lint", "fix the linter of npm", kind=kind, tags=("call:npm run lint",), example_queries=())
+    selection = ask(store, "fix the linter of npm")
+    assert (selection.items, selection.left_out, selection.note) == ((), (), "")

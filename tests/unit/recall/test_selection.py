@@ -382,3 +382,15 @@ def test_the_order_does_not_depend_on_the_order_of_the_hits():
     held = several(6)
     assert ask(held, k=6).items == ask(held[::-1], k=6).items
     assert ask(held[::-1], k=2).left_out == ask(held, k=2).left_out
+
+
+def test_each_version_is_left_out_once_norms_without_room_before_what_is_less_relevant():
+    other = stored(
+        content(name="deploy-the-site", body="", description="Deploy the database", steps=bash_steps("make site"))
+    )
+    held = [stored(), other, *(norm(chr(97 + at) * 6) for at in range(5))]
+    hits = [Hit(stored=each, lexical=20.0 if each is held[0] else 0.0) for each in held]
+    asked = Query(text=TASK, scope=PROJECT, budget_tokens=100)
+    selection = select(asked, hits, known(), render=lambda item, left: "x" * 40, now=NOW, min_relevance=0.3)
+    assert [item.name for item in selection.items] == [held[0].version.name]
+    assert [left.code for left in selection.left_out] == [*[ReasonCode.OVER_BUDGET] * 3, ReasonCode.BELOW_THRESHOLD]

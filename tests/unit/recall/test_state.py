@@ -9,10 +9,11 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
+from tacit.recall import reasons
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
 from tacit.recall.weighing import (
-    MOST_FILES,
+    MAX_FILES,
     RecallContext,
     Situation,
     read_situation,
@@ -69,7 +70,7 @@ def test_all_words_of_a_situation_come_once_and_in_order():
 
 
 def test_of_very_many_files_the_first_are_looked_at():
-    assert len(read_situation({"files": [f"f{n}.py" for n in range(1000)]}).files) == MOST_FILES
+    assert len(read_situation({"files": [f"f{n}.py" for n in range(1000)]}).files) == MAX_FILES
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_cases_bar_only_if_every_one_of_them_is_known_to_be_false():
     assert violated_precondition(read_situation({"holds": {PENDING.text: False}}), made) == ""
     assert (
         violated_precondition(read_situation({"holds": {PENDING.text: False, CLEAN.text: False}}), made)
-        == "any of its cases"
+        == reasons.NO_CASE
     )
     assert violated_precondition(read_situation({"holds": {PENDING.text: False, PAID.text: True}}), made) == ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.skill import Cue
-from tacit.text.cues import clauses, features, identifiers, means_any, place, shape, strength, words_of
+from tacit.text.cues import clauses, features, first_mention, identifiers, means_any, shape, strength, words_of
 
 RESTART = (Cue(term="", weight=0.1), Cue(term="restart", weight=0.9), Cue(term="delet", weight=-0.5))
 
@@ -53,14 +53,16 @@ def test_without_words_only_the_bias_is_left() -> None:
 
 
 def test_place_is_where_the_strongest_cue_stands() -> None:
-    assert place(RESTART, "restart the server, then write a report") == 0
-    assert place(RESTART, "write a report, then restart the server") > 0
-    assert place(RESTART, "write a report") == 1.0
+    assert first_mention(RESTART, "restart the server, then write a report") == 0
+    assert first_mention(RESTART, "write a report, then restart the server") > 0
+    assert first_mention(RESTART, "write a report") == 1.0
 
 
 def test_place_of_a_pair_is_its_first_word() -> None:
     pair = (Cue(term="old server", weight=1.0),)
-    assert place(pair, "look at the old server") == place((Cue(term="old", weight=1.0),), "look at the old server")
+    assert first_mention(pair, "look at the old server") == first_mention(
+        (Cue(term="old", weight=1.0),), "look at the old server"
+    )
 
 
 def test_clauses_end_with_sentences_semicolons_and_lines() -> None:
