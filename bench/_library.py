@@ -63,7 +63,7 @@ class Library:
             if number >= self.size - composites:
                 content = replace(content, sub_skills=tuple(self._chooser.sample(names, 2)))
             names.append(content.name)
-            skill = Skill.found(content, Scope(Level.PROJECT, ""), at=at)
+            skill = Skill.create(content, Scope(Level.PROJECT, ""), at=at)
             version = SkillVersion(
                 skill_id=skill.id, content=content, origins={}, provenance=Provenance(made_by="bench"), created_at=at
             )

@@ -104,7 +104,7 @@ def fill(database: Path, skills: int) -> None:
     with memory.context.store.transaction():
         for number in range(skills):
             content, at = smith.content(number), BEGUN + timedelta(minutes=number)
-            skill = Skill.found(content, Scope(Level.PROJECT, ""), at=at)
+            skill = Skill.create(content, Scope(Level.PROJECT, ""), at=at)
             version = SkillVersion(
                 skill_id=skill.id, content=content, origins={}, provenance=Provenance(made_by="bench"), created_at=at
             )

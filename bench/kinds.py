@@ -87,7 +87,7 @@ def _keep(loop: Tacit, page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     title = text.partition("\n")[0].lstrip("# ")
     content = document(page.stem, title)
-    skill = Skill.found(content, HERE, at=NOW)
+    skill = Skill.create(content, HERE, at=NOW)
     version = SkillVersion(
         skill_id=skill.id,
         content=content,
@@ -169,7 +169,7 @@ def ranking() -> dict[str, Any]:
 
 def _found(name: str, text: str, sort: str, citations: int) -> FoundPassage:
     content = document(name, "Notes", sort=sort, citations=citations)
-    skill = Skill.found(content, HERE, at=NOW)
+    skill = Skill.create(content, HERE, at=NOW)
     made = Provenance(made_by="ann")
     version = SkillVersion(skill_id=skill.id, content=content, origins={}, provenance=made, created_at=NOW)
     held = StoredVersion(skill=skill, version=version, status=Status.TRUSTED, sequence=1)

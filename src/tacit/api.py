@@ -193,11 +193,13 @@ class Tacit:
         grounding = dict.fromkeys(filled_fields(content), tuple(evidence)) if evidence else {}
         made = Provenance(made_by=by, source=source, trajectory_ids=shown_by, grounding=grounding)
         here = scope or self.context.scope
-        candidate = admission.proposed(store, content, made=made, origin=origin, revises=revises, scope=here)
+        candidate = admission.candidate_from_proposal(
+            store, content, made=made, origin=origin, revises=revises, scope=here
+        )
         if origin is Origin.AGENT:
             limiter = origin_limits.OriginLimiter(store)
             candidate = limiter.limit_by_recent_sessions(limiter.limit_origins(candidate) if evidence else candidate)
-        return self._admission.admit_unchanged(candidate)
+        return self._admission.admit_at_own_scope(candidate)
 
     def review(
         self,

@@ -379,7 +379,7 @@ def test_a_version_reads_back_as_it_was(store: Store) -> None:
         files=(SkillFile(path="run.sh", content="echo", executable=True),),
         steps=(SkillStep(text="do", arguments={"deep": {"list": [1, 2.5, None, True, 10**30]}}),),
     )  # fmt: skip
-    skill = Skill.found(what, Scope(Level.PROJECT, "shop"), at=at())
+    skill = Skill.create(what, Scope(Level.PROJECT, "shop"), at=at())
     version = version_of(skill, what)
     assert store.add_version(skill, version, birth_of(version, Status.CANDIDATE))
     stored = store.version(version.id)
@@ -410,7 +410,7 @@ def test_unknown_skills_and_versions_are_not_found(store: Store) -> None:
 
 def test_a_version_must_hold_what_its_id_and_hash_name(store: Store) -> None:
     what = content()
-    skill = Skill.found(what, Scope(), at=at())
+    skill = Skill.create(what, Scope(), at=at())
     honest = version_of(skill, what)
     for false in (replace(honest, hash="sha256:0"), replace(honest, id="v_0"), replace(honest, content=content("x"))):
         with pytest.raises(Mistake):

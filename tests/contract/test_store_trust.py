@@ -122,7 +122,7 @@ def learned(store: Store, name: str, *trajectories: Trajectory, **more: Any) -> 
         more.pop("source", ""),
     )
     what = content(name, **more)
-    skill = Skill.found(what, Scope(), at=at())
+    skill = Skill.create(what, Scope(), at=at())
     ids = tuple(each.id for each in trajectories)
     version = SkillVersion(
         skill_id=skill.id, content=what, origins={"name": Origin.AGENT}, created_at=at(), parents=parents,

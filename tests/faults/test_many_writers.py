@@ -30,7 +30,7 @@ from tacit.domain.skill import Skill
 
 path, processes, writes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 what = content("shared")
-skill = Skill.found(what, Scope(), at=at())
+skill = Skill.create(what, Scope(), at=at())
 version = version_of(skill, what)
 
 def work(number):

@@ -84,7 +84,7 @@ def library(held: Sequence[Held]) -> Store:
     """A library in memory, each of its skills with the life it had, published as it went."""
     store = open_store(":memory:")
     for number, each in enumerate(held):
-        skill = Skill.found(each.content, each.scope, at=at())
+        skill = Skill.create(each.content, each.scope, at=at())
         version = version_of(skill, each.content)
         life = LIVES[each.status]
         store.add_version(skill, version, birth_of(version, life[0]))

@@ -161,7 +161,7 @@ class Twins(RuleBasedStateMachine):
     )  # fmt: skip
     def add(self, name: str, body: str, kind: Kind, status: Status, when: int) -> str:
         what = content(name, body=body, kind=kind)
-        skill = Skill.found(content(name, kind=kind), Scope(), at=at(when))
+        skill = Skill.create(content(name, kind=kind), Scope(), at=at(when))
         version = version_of(skill, what, minutes=when)
         added = self.write(lambda store: store.add_version(skill, version, birth_of(version, status, minutes=when)))
         if added is True:

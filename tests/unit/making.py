@@ -123,7 +123,7 @@ def stored(
 ) -> StoredVersion:
     """A version as a store would hand it out."""
     made = made or content()
-    skill = skill or Skill.found(made, scope, at=NOW)
+    skill = skill or Skill.create(made, scope, at=NOW)
     version = SkillVersion(
         skill_id=skill.id,
         content=made,

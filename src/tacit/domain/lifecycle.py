@@ -1,7 +1,8 @@
 """The lifecycle of a version: which status may follow which.
 
-candidate → quarantined | rejected | trial → trusted → stale → retired. Trial and trusted versions can be recalled.
-Nothing is deleted: rejected and retired versions can be restored. A status changes only by an appended `Transition`.
+A version begins as candidate, quarantined, rejected or on trial; evidence makes it trusted or stale, and it ends retired
+(`LIFECYCLE` has every step). Trial and trusted versions can be recalled. Nothing is deleted: a rejected version can wait
+again, a stale or retired one can be restored to trial. A status changes only by an appended `Transition`.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ LIFECYCLE: dict[Status | None, frozenset[Status]] = {
 class Transition:
     """An appended change of status, with its reason and its evidence.
 
-    `reason` is text: codes as `coded_reason` writes them where Tacit decides, or the words of a person.
+    `reason` is text: codes as `coded` makes them where Tacit decides, or the words of a person.
     """
 
     version_id: str

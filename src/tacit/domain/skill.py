@@ -247,6 +247,14 @@ def lowest_of(content: SkillContent, origins: Mapping[str, Origin]) -> Origin:
     return Origin.EXTERNAL if fields_without_origin(content, origins) else lowest(origins.values())
 
 
+OWN_PREFIX = "tacit."
+"""The names under which Tacit itself makes and decides something begin with this; nobody else may use it."""
+MADE_BY_MINING = "tacit.mining"
+"""How `made_by` begins of what is counted over many attempts."""
+MADE_BY_READING = "tacit.reading"
+"""How `made_by` begins of what a language model read out of sessions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """What a version was made from, by whom, and which spans each field rests on."""
@@ -261,6 +269,11 @@ class Provenance:
     source: str = ""
     """Path or address of an imported file."""
 
+    @property
+    def by_tacit(self) -> bool:
+        """Whether Tacit itself made it, of attempts or of other versions."""
+        return self.made_by.startswith(OWN_PREFIX)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
@@ -273,8 +286,8 @@ class Skill:
     created_at: datetime
 
     @classmethod
-    def found(cls, content: SkillContent, scope: Scope, *, at: datetime) -> Skill:
-        """Give an identity to a first version; the same content in the same scope founds the same skill."""
+    def create(cls, content: SkillContent, scope: Scope, *, at: datetime) -> Skill:
+        """Give an identity to a first version; the same content in the same scope gives the same skill."""
         identity = content_id("s", (content.kind, scope, content.hash()))
         return cls(id=identity, kind=content.kind, name=content.name, scope=scope, created_at=at)
 

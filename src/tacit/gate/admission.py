@@ -19,8 +19,8 @@ from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.duplicates import disagreements
 from tacit.gate.findings import finding
-from tacit.gate.formation_policy import composition, independent_successes
-from tacit.gate.judgement import GateResult, judge, matching_version, rejection
+from tacit.gate.formation_policy import independent_successes, missing_parts
+from tacit.gate.judgement import GateResult, judge, nearest_skill, rejection
 from tacit.gate.origins import origins_of_edit
 from tacit.recall import publishing
 from tacit.store import Store, queries
@@ -36,12 +36,12 @@ class Admission:
     def admit_in_scope(self, candidate: Candidate) -> Verdict:
         """Admit a learned candidate at this store's scope. What was purged before is rejected, not learned again."""
         try:
-            return self.admit_unchanged(self._context.at_this_scope(candidate))
+            return self.admit_at_own_scope(self._context.at_this_scope(candidate))
         except GateRefusal as refusal:
             first = next(iter(candidate.provenance.trajectory_ids), "")
             return self.record_rejection(finding("purged", why=refusal.message), first)
 
-    def admit_unchanged(self, candidate: Candidate) -> Verdict:
+    def admit_at_own_scope(self, candidate: Candidate) -> Verdict:
         """Admit a candidate at its own scope: store the verdict, and the version and its transition if there are any."""
         context, store = self._context, self._context.store
         with store.transaction():
@@ -61,7 +61,7 @@ class Admission:
         """Return the newest version of the skill that the candidate would extend or confirm, if there is one."""
         context = self._context
         here = context.at_this_scope(candidate)
-        closest = matching_version(here, queries.similar_versions(context.store, here), context.config.policy)
+        closest = nearest_skill(here, queries.similar_versions(context.store, here), context.config.policy)
         return queries.newest_not_rejected(context.store.versions(closest.skill.id)) if closest else None
 
     def reject_episode(self, episode: Episode, reason: str, text: str) -> Verdict:
@@ -82,7 +82,7 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
     similar = queries.similar_versions(store, candidate)
     others = queries.neighbours(store, candidate)
-    found = [*composition(candidate.content, existing), *disagreements(candidate, others)]
+    found = [*missing_parts(candidate.content, existing), *disagreements(candidate, others)]
 
     def successes(trajectory_ids: Collection[str]) -> int:
         return independent_successes(map(store.episode, trajectory_ids))
@@ -90,7 +90,7 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     return judge(candidate, similar, policy, at=at, library_findings=found, successes=successes)
 
 
-def proposed(
+def candidate_from_proposal(
     store: Store,
     content: SkillContent,
     *,
@@ -101,7 +101,7 @@ def proposed(
 ) -> Candidate:
     """Return what a person or agent wrote as a candidate: a new skill, or the next version of the one it revises."""
     by = made.made_by
-    if by.startswith("tacit."):
+    if made.by_tacit:
         raise Mistake(f"{by!r} is reserved for Tacit itself", code="reserved_name", hint="say who proposes it")
     before = [revises.version] if revises else []
     candidate = Candidate(
@@ -144,7 +144,9 @@ def expected_verdict(
         message = f"`{content.name}` was purged and is refused"
         raise GateRefusal(message, code="purged", hint="see `tacit skills history`")
     made = Provenance(made_by=by, source=source)
-    candidate = proposed(context.store, content, made=made, origin=origin, revises=revises, scope=context.scope)
+    candidate = candidate_from_proposal(
+        context.store, content, made=made, origin=origin, revises=revises, scope=context.scope
+    )
     return judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
 
 

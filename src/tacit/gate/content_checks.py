@@ -16,7 +16,15 @@ from functools import lru_cache
 from tacit import render
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import InvalidSkill, NotPermitted
-from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
+from tacit.domain.skill import (
+    MADE_BY_READING,
+    Capabilities,
+    Kind,
+    Provenance,
+    SkillContent,
+    SkillVersion,
+    filled_fields,
+)
 from tacit.domain.skill_fields import FieldRole, fields_with, has_role
 from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.trajectory import Origin
@@ -32,24 +40,20 @@ from tacit.text.resource_uses import field_texts
 from tacit.text.resource_uses.addresses import host_of
 from tacit.text.resource_uses.command_uses import FETCHERS
 
-LEARNED = "tacit."
-"""The `made_by` of a skill that Tacit learned from attempts begins with this."""
 ORDERS_MAX = 8
 """Orders for every task that are reported of one skill."""
 _CONTENTS_CACHED = 2048
 _TEXTS_CACHED = 4096
 _ORDER_EXCERPT_MAX = 160
-# A line that applies to every task is reported whatever it orders. `checks/prose` has a wider pattern, which only makes a
-# sentence more severe that breaks another rule; both report the rule `standing_order`.
-_STANDING_ORDER = re.compile(
+# A line that applies to every task is reported here whatever it orders, by its origin. `checks/prose` reads single sentences
+# with a pattern of its own (`_BROAD_ORDER`); both report the rule `standing_order`.
+_EVERY_TASK = re.compile(
     r"\b(?:always|never|regardless|no matter (?:what|which|who|how)|under (?:no|any|all) circumstances?|at all times"
     r"|in (?:all|every) cases?|without exceptions?|from now on|(?:each|every) (?:single )?time"
     r"|every (?:task|session|request)|(?:after|for) (?:each|every|any) (?:task|session|request)"
     r"|before (?:finali[sz]ing|finishing|you finish|completing|the final))\b",
     re.IGNORECASE,
 )
-READING = "tacit.reading"
-"""How the name of the learner begins that a language model reads for."""
 
 
 # --- all checks together ----------------------------------------------------------------------------------------------
@@ -162,28 +166,23 @@ def restrict_to_capabilities(entry: render.Entry, allowed: Capabilities | None) 
 # --- sources of learned steps, and orders for every task -----------------------------------------------------------------
 
 
-def is_learned(provenance: Provenance) -> bool:
-    """Whether Tacit made it from attempts."""
-    return provenance.made_by.startswith(LEARNED)
-
-
 def steps_without_source(content: SkillContent, provenance: Provenance) -> Iterator[Finding]:
     """Report the steps of a learned skill that no attempt shows."""
-    if not is_learned(provenance):
+    if not provenance.by_tacit:
         return
     for number, step in enumerate(content.steps):
-        if not attempts_behind(provenance, f"steps.{number}"):
+        if not attempts_showing(provenance, f"steps.{number}"):
             yield finding("ungrounded_step", field=f"steps.{number}", step=number + 1, text=step.text[:80])
 
 
 def standing_orders(content: SkillContent, origins: Mapping[str, Origin], provenance: Provenance) -> Iterator[Finding]:
     """Report the lines that apply to every task, except what a person wrote themselves."""
-    learned, reported = is_learned(provenance), 0
+    reported = 0
     for path, text in field_texts(content):
         by_person = origin_at(origins, path).rank >= Origin.USER.rank
-        if by_person and (not learned or path.startswith("example_queries")):
+        if by_person and (not provenance.by_tacit or path.startswith("example_queries")):
             continue
-        for match in _STANDING_ORDER.finditer(text):
+        for match in _EVERY_TASK.finditer(text):
             start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
             yield replace(
                 finding("standing_order", field=path, where=field_name(path), word=match.group()),
@@ -203,10 +202,10 @@ def attempts_by_field(content: SkillContent, provenance: Provenance) -> Iterator
         value = getattr(content, name)
         paths = [f"{name}.{number}" for number in range(len(value))] if isinstance(value, tuple) else [name]
         for path in paths if value else ():
-            yield path, attempts_behind(provenance, path)
+            yield path, attempts_showing(provenance, path)
 
 
-def attempts_behind(provenance: Provenance, path: str) -> frozenset[str]:
+def attempts_showing(provenance: Provenance, path: str) -> frozenset[str]:
     """Return the attempts that a field, or a part of it, comes from."""
     return frozenset(
         span.trajectory_id
@@ -241,7 +240,7 @@ def _to_confirm(
             found.setdefault(external.key, external)
     is_included = _inclusion(found.values())
     values = [external for external in found.values() if not is_included(external)]
-    if provenance.made_by.startswith(READING) and origin_at(origins, "description") is Origin.EXTERNAL:
+    if provenance.made_by.startswith(MADE_BY_READING) and origin_at(origins, "description") is Origin.EXTERNAL:
         sentence = hashed.content.description
         whole = ExternalValue(kind=ResourceKind.SENTENCE, value=sentence, field="description")
         values = [whole, *(each for each in values if each.value not in sentence)]

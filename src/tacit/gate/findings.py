@@ -1,4 +1,4 @@
-"""The gate's own findings and reasons: their codes, severities and English in one place.
+"""Codes, severities and English of the gate's own findings and reasons. The `checks` have theirs beside their rules.
 
 A finding stores its rule (the code) and the sentence. A transition that the gate makes stores a `CodedReason`;
 `reason_sentence` turns it into English.

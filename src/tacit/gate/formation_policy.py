@@ -1,4 +1,4 @@
-"""Formation policy: may a candidate become a skill, and may the policy accept it without a person? Pure.
+"""Formation policy: may a candidate become a skill, and may the policy accept it without a person? Reads no store.
 
 Eligibility looks at the evidence and the form only; safety and duplicates are judged elsewhere. For acceptance without a
 person only machine-verified successes count, and one per session with all its subagents; attempts of unknown session count
@@ -54,7 +54,7 @@ def eligibility(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
         yield finding("no_description")
 
 
-def composition(content: SkillContent, existing: Collection[str]) -> Iterator[Finding]:
+def missing_parts(content: SkillContent, existing: Collection[str]) -> Iterator[Finding]:
     """Yield the parts of a composite that do not exist; `existing` are the names of skills that do."""
     for number, name in enumerate(content.sub_skills):
         if name not in existing and name != content.name:

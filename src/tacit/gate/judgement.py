@@ -24,7 +24,15 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
-from tacit.domain.skill import READ_INSTRUCTIONS, Skill, SkillContent, SkillStep, SkillVersion, with_default_origins
+from tacit.domain.skill import (
+    MADE_BY_MINING,
+    READ_INSTRUCTIONS,
+    Skill,
+    SkillContent,
+    SkillStep,
+    SkillVersion,
+    with_default_origins,
+)
 from tacit.domain.skill_fields import FieldRole, fields_with
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span, lowest
@@ -42,8 +50,6 @@ from tacit.gate.formation_policy import (
 )
 
 T = TypeVar("T")
-MINING = "tacit.mining"
-_TACIT = "tacit."
 _MINED_FIELDS = fields_with(FieldRole.MINED)
 
 
@@ -56,7 +62,7 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     earlier = (edit or own[-1]).version
     # The description may be replaced where it is Tacit's own, not a person's or a language model's.
     made = earlier.provenance
-    is_own = made.made_by.startswith(_TACIT) and (bool(candidate.provenance.model) or not made.model)
+    is_own = made.by_tacit and (bool(candidate.provenance.model) or not made.model)
     from_mining = _MINED_FIELDS + fields_with(FieldRole.DESCRIBES) if is_own else _MINED_FIELDS
     content = dataclasses.replace(earlier.content, **{name: getattr(candidate.content, name) for name in from_mining})
     spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, earlier)]
@@ -90,8 +96,8 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
 def current_edit(own: Sequence[StoredVersion]) -> StoredVersion | None:
     """Return the newest version that a person or agent wrote, unless it was rejected or replaced by an approved one."""
     for stored in sorted(own, key=lambda stored: -stored.sequence):
-        by = stored.version.provenance.made_by
-        is_written = bool(by) and not by.startswith(_TACIT)
+        made = stored.version.provenance
+        is_written = bool(made.made_by) and not made.by_tacit
         if is_written and stored.status not in (Status.REJECTED, Status.RETIRED):
             return stored
         if stored.status in RECALLABLE:
@@ -182,7 +188,7 @@ def judge(
             return judgement.store(related)
 
 
-def matching_version(candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
+def nearest_skill(candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
     """Return the known skill that a candidate would extend or confirm; none that a person rejected."""
     closest, _ = _nearest(candidate, similar, policy)
     return closest if closest is not None and closest.status is not Status.REJECTED else None
@@ -224,7 +230,7 @@ class _Judgement:
 
     def relate(self, candidate: Candidate, library_findings: list[Finding]) -> _Related:
         own = sorted((s for s in self._similar if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
-        mined_again = bool(own) and candidate.provenance.made_by.startswith(MINING)
+        mined_again = bool(own) and candidate.provenance.made_by.startswith(MADE_BY_MINING)
         if mined_again:
             candidate, replaced = merge_remined(candidate, own)
             library_findings = [*replaced, *library_findings]
@@ -247,7 +253,7 @@ class _Judgement:
             stored
             for stored in own
             # Only mined versions count: a version that was drafted from one attempt gets one mined version of the same text.
-            if stored.version.provenance.made_by.startswith(MINING)
+            if stored.version.provenance.made_by.startswith(MADE_BY_MINING)
             and _instructions(candidate.content) == _instructions(stored.version.content)
         ]
         if any(stored.status is Status.REJECTED for stored in same):
@@ -327,7 +333,9 @@ class _Judgement:
     def store(self, related: _Related) -> GateResult:
         """Make the version, the first of a new skill or the next of a known one, and run all checks on it."""
         candidate = related.candidate
-        skill = related.target.skill if related.target else Skill.found(candidate.content, candidate.scope, at=self._at)
+        skill = (
+            related.target.skill if related.target else Skill.create(candidate.content, candidate.scope, at=self._at)
+        )
         version = SkillVersion(
             skill_id=skill.id,
             content=candidate.content,

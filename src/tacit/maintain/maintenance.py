@@ -19,7 +19,7 @@ from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.trajectory import Origin
-from tacit.gate.admission import Admission, proposed
+from tacit.gate.admission import Admission, candidate_from_proposal
 from tacit.learn import friction_notes, skill_usage
 from tacit.maintain import composition, contradictions, mirroring, promotion, revalidation, revision
 from tacit.maintain.merging import merges, superseded
@@ -217,9 +217,9 @@ class Maintenance:
         content, made_of = composition.compose(store, name, description, parts)
         known = next((stored for stored in queries.current(store) if stored.version.name == name), None)
         made = Provenance(made_by=by, source="compose")
-        whole = proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
+        whole = candidate_from_proposal(store, content, made=made, origin=origin, revises=known, scope=scope)
         parents = (*whole.parents, *(each.version.id for each in made_of))  # what it is made of, too
-        return self._admission.admit_unchanged(dataclasses.replace(whole, parents=parents))
+        return self._admission.admit_at_own_scope(dataclasses.replace(whole, parents=parents))
 
     def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
         """Return the content that `compose` would propose."""

@@ -16,7 +16,7 @@ from typing import TypeVar
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
-from tacit.domain.skill import Kind, SkillContent, SkillVersion, with_default_origins
+from tacit.domain.skill import OWN_PREFIX, Kind, SkillContent, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span
 from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
@@ -112,7 +112,7 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
 def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
     """Return one candidate made of two versions: the next version of the first, with both as parents and sources."""
     author = kept.version.provenance.made_by
-    made_by = MADE_BY if author.startswith("tacit.") else author  # a person stays the author of their words
+    made_by = MADE_BY if author.startswith(OWN_PREFIX) else author  # a person stays the author of their words
     source = given.version
     for adapted in (_with_order_of, _with_words_of, _with_description_as_query):
         source = adapted(source, kept.version)
@@ -164,7 +164,7 @@ def differently_worded(one: SkillContent, other: SkillContent) -> list[tuple[int
 def _written_at(store: Store, stored: StoredVersion) -> float:
     """When a person's text was last approved, or else created; 0 for a learned version."""
     version = stored.version
-    if version.provenance.made_by.startswith("tacit."):
+    if version.provenance.by_tacit:
         return 0.0
     return max((approval.at for approval in store.approvals(version.id)), default=version.created_at).timestamp()
 

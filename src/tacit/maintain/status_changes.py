@@ -28,7 +28,7 @@ from tacit.domain.errors import NotFound, StaleVersion
 from tacit.domain.evidence import WORTH, Evidence, Following, Outcome
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, parse_reasons
-from tacit.domain.skill import RULE_KINDS, Kind
+from tacit.domain.skill import OWN_PREFIX, RULE_KINDS, Kind
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import lift
@@ -113,8 +113,6 @@ LASTING_KINDS = RULE_KINDS | {Kind.REFERENCE}
 """Rules and documents are not verified by runs, so they do not become stale."""
 RECENT_VERDICTS = 12
 """How many of the newest gate verdicts on a version are searched for attempts that confirm it."""
-_OWN = "tacit."
-"""Prefix of the names under which Tacit itself decides."""
 
 
 # --- the rules --------------------------------------------------------------------------------------------------------
@@ -237,7 +235,7 @@ class VoteRecord:
 def admitted_at(transitions: Iterable[Transition]) -> datetime | None:
     """When a version was last admitted: onto trial from elsewhere, or back on trial by a person."""
     onto_trial = (move for move in transitions if move.after is Status.TRIAL)
-    admitting = (m.at for m in onto_trial if m.before is not Status.TRUSTED or not m.by.startswith(_OWN))
+    admitting = (m.at for m in onto_trial if m.before is not Status.TRUSTED or not m.by.startswith(OWN_PREFIX))
     return max(admitting, default=None)
 
 

@@ -39,7 +39,7 @@ TRAJECTORY = Trajectory(
 
 def test_known_values_keep_the_hashes_under_which_they_are_stored():
     """If one of these changes, every store in the world is damaged: write a migration, do not change the literal."""
-    skill = Skill.found(CONTENT, Scope(Level.PROJECT, "invoices"), at=NOW)
+    skill = Skill.create(CONTENT, Scope(Level.PROJECT, "invoices"), at=NOW)
     made = candidate(CONTENT)
     version = SkillVersion(
         skill_id=skill.id, content=CONTENT, origins=made.origins, provenance=made.provenance, created_at=NOW
@@ -157,9 +157,9 @@ def test_an_id_that_was_stored_is_kept_and_can_be_checked():
 
 
 def test_the_same_content_in_another_scope_is_another_skill():
-    here = Skill.found(CONTENT, Scope(Level.PROJECT, "a"), at=NOW)
-    assert Skill.found(CONTENT, Scope(Level.PROJECT, "a"), at=NOW + timedelta(1)).id == here.id
-    assert Skill.found(CONTENT, Scope(Level.PROJECT, "b"), at=NOW).id != here.id
+    here = Skill.create(CONTENT, Scope(Level.PROJECT, "a"), at=NOW)
+    assert Skill.create(CONTENT, Scope(Level.PROJECT, "a"), at=NOW + timedelta(1)).id == here.id
+    assert Skill.create(CONTENT, Scope(Level.PROJECT, "b"), at=NOW).id != here.id
 
 
 def test_origins_and_sources_are_no_part_of_the_content_hash():

@@ -26,8 +26,8 @@ from tacit.domain.trajectory import Origin, Span
 from tacit.gate.checks.safety import SAFETY_IDENTITY
 from tacit.gate.content_checks import (
     ORDERS_MAX,
-    attempts_behind,
     attempts_by_field,
+    attempts_showing,
     checks_in_use,
     examine_content,
     examine_version,
@@ -231,7 +231,7 @@ def test_a_step_is_grounded_by_its_arguments_too():
 
 def test_spans_of_another_step_ground_nothing():
     spans = {"steps.10": (Span("t_1", 1),)}
-    assert not attempts_behind(Provenance(made_by="tacit.mining/1", grounding=spans), "steps.1")
+    assert not attempts_showing(Provenance(made_by="tacit.mining/1", grounding=spans), "steps.1")
 
 
 def test_what_somebody_wrote_needs_no_ground():

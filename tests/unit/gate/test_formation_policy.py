@@ -9,7 +9,7 @@ from tacit.domain.candidate import Severity
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
 from tacit.gate.findings import finding
-from tacit.gate.formation_policy import composition, eligibility
+from tacit.gate.formation_policy import eligibility, missing_parts
 from tacit.maintain.portability import portability
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
@@ -99,7 +99,7 @@ def test_a_composite_needs_no_steps_of_its_own_but_more_than_one_part():
 
 def test_parts_that_are_not_there_are_named():
     made = content(name="whole", sub_skills=("a", "gone", "whole"))
-    assert list(composition(made, {"a"})) == [finding("missing_part", field="sub_skills.1", name="gone")]
+    assert list(missing_parts(made, {"a"})) == [finding("missing_part", field="sub_skills.1", name="gone")]
     assert rules(made)["part_of_itself"] is Severity.HIGH
 
 

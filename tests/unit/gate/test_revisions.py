@@ -48,7 +48,7 @@ FIRST = content(
     after=("charge-the-battery",),
     body="Found by counting.",
 )
-SKILL = Skill.found(FIRST, PROJECT, at=NOW)
+SKILL = Skill.create(FIRST, PROJECT, at=NOW)
 MINING = "tacit.mining/1"
 
 

@@ -15,8 +15,8 @@ from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span
 from tacit.gate.findings import FINDING_TEMPLATES, GateReason
-from tacit.gate.formation_policy import composition, reason_against_acceptance
-from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX, GateResult, judge, matching_version, rejection
+from tacit.gate.formation_policy import missing_parts, reason_against_acceptance
+from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX, GateResult, judge, nearest_skill, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 
 STANDARD, OPEN = Policy(), Policy(strictness=Strictness.OPEN)
@@ -171,12 +171,12 @@ def test_missing_parts_are_reported_only_where_it_is_known_which_skills_there_ar
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
     assert (
-        finding(judged(whole, library_findings=composition(whole.content, {"a"})), "missing_part").field
+        finding(judged(whole, library_findings=missing_parts(whole.content, {"a"})), "missing_part").field
         == "sub_skills.1"
     )
-    assert judged(whole, library_findings=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
+    assert judged(whole, library_findings=missing_parts(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))
-    assert judged(itself, library_findings=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
+    assert judged(itself, library_findings=missing_parts(itself.content, {"a"})).verdict.decision is Decision.REJECT
 
 
 # --- why the policy does not accept it by itself ----------------------------------------------------------------------------
@@ -222,19 +222,19 @@ def test_what_earned_its_trial_says_why_when_and_by_whom():
 
 def test_a_twin_is_the_known_skill_that_is_alike_and_was_not_turned_down():
     known = stored()
-    assert matching_version(candidate(), [known], STANDARD) == known
-    assert matching_version(candidate(), [], STANDARD) is None
-    assert matching_version(candidate(), [stored(status=Status.REJECTED)], STANDARD) is None
-    assert matching_version(candidate(), [stored(scope=Scope(Level.PROJECT, "other"))], STANDARD) is None
+    assert nearest_skill(candidate(), [known], STANDARD) == known
+    assert nearest_skill(candidate(), [], STANDARD) is None
+    assert nearest_skill(candidate(), [stored(status=Status.REJECTED)], STANDARD) is None
+    assert nearest_skill(candidate(), [stored(scope=Scope(Level.PROJECT, "other"))], STANDARD) is None
     other = stored(content(name="deploy", description="Ship it", steps=bash_steps("make push")))
-    assert matching_version(candidate(), [other], STANDARD) is None
+    assert nearest_skill(candidate(), [other], STANDARD) is None
 
 
 def test_a_likeness_at_the_bound_is_enough():
     known = stored(content(name="x-y", description="z w", category=""))
     made = candidate(content(name="a-b", description="c d", category=""))
-    assert matching_version(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.65)) == known
-    assert matching_version(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.66)) is None
+    assert nearest_skill(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.65)) == known
+    assert nearest_skill(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.66)) is None
 
 
 def test_a_revision_of_what_is_not_known_is_a_new_skill():

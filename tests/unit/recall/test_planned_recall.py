@@ -32,7 +32,7 @@ def put(
     store: Store, name: str, *, scope: Scope = ANYWHERE, status: Status = Status.TRIAL, **more: Any
 ) -> StoredVersion:
     what = {key: value for key, value in more.items() if key != "minutes"}
-    return put_version(store, name, status=status, skill=Skill.found(content(name, **what), scope, at=at(0)), **more)
+    return put_version(store, name, status=status, skill=Skill.create(content(name, **what), scope, at=at(0)), **more)
 
 
 def part(store: Store, name: str, word: str, *, tool: str = "", **more: Any) -> StoredVersion:

@@ -107,7 +107,7 @@ def test_what_another_prefers_shadows_and_outranks_nothing(loop: Tacit) -> None:
     alone = loop.recall(TASK, person="bo", scope="team")
     said: dict[str, Any] = {"description": "Format the invoices module with black", "body": "As ann does.", "steps": ()}
     made = SkillContent(kind=Kind.PREFERENCE, name="format", person="ann", **said)
-    narrow = Skill.found(made, Scope(Level.TEAM), at=at())
+    narrow = Skill.create(made, Scope(Level.TEAM), at=at())
     put_version(loop.context.store, "format", skill=narrow, kind=Kind.PREFERENCE, person="ann", **said)
     assert [item.version.content.person for item in loop.recall(TASK, person="ann", scope="team").items] == ["ann"]
     beside = loop.recall(TASK, person="bo", scope="team")

@@ -97,7 +97,7 @@ def put_version(
     """Add a version, of a new skill unless one is given, and fetch it."""
     minutes = more.pop("minutes", 0)
     what = content(name, **more)
-    founded = skill or Skill.found(what, Scope(), at=at(minutes))
+    founded = skill or Skill.create(what, Scope(), at=at(minutes))
     version = version_of(founded, what, minutes=minutes)
     assert store.add_version(founded, version, birth_of(version, status, minutes=minutes))
     return store.version(version.id)

@@ -176,10 +176,10 @@ def test_the_card_among_other_facts_and_a_version_by_its_id_are_found(store: Sto
      ("global", "project:b", True), ("organisation:o", "project:b", True), ("session:s", "project", False)],
 )  # fmt: skip
 def test_only_what_the_scope_may_see_is_listed(store: Store, path: str, kept: str, asked: str, seen: bool) -> None:
-    skill = Skill.found(content(kind=Kind.NORM, signature=ERROR), Scope.parse(kept), at=at())
+    skill = Skill.create(content(kind=Kind.NORM, signature=ERROR), Scope.parse(kept), at=at())
     norm = put(store, kind=Kind.NORM, signature=ERROR, skill=skill)
     card = content(kind=Kind.FACT, name=CARD)
-    put(store, CARD, kind=Kind.FACT, skill=Skill.found(card, Scope.parse(kept), at=at()))
+    put(store, CARD, kind=Kind.FACT, skill=Skill.create(card, Scope.parse(kept), at=at()))
     hook_index = look(path)
     for found in (
         hook_index.norms(scope=asked),

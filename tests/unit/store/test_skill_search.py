@@ -26,7 +26,7 @@ def store() -> Store:
 
 
 def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind = Kind.NORM) -> None:
-    skill = Skill.found(content(name, kind=kind), scope, at=at())
+    skill = Skill.create(content(name, kind=kind), scope, at=at())
     stored = put_version(store, name, skill=skill, kind=kind)
     store.renderings.put(rendering(stored.version.id, rank=rank))
 

@@ -25,7 +25,7 @@ from tests.unit.store.samples import at, content, version_of
 
 
 def item(name: str, *parts: str) -> Item:
-    made = [version_of(Skill.found(content(each), Scope(), at=at()), content(each)) for each in (name, *parts)]
+    made = [version_of(Skill.create(content(each), Scope(), at=at()), content(each)) for each in (name, *parts)]
     return Item(
         version=made[0],
         status=Status.TRIAL,

@@ -25,7 +25,7 @@ def item(name: str, **signals: float) -> Item:
     made = content(name)
     held = {**SIGNALS, **signals}
     return Item(
-        version=version_of(Skill.found(made, Scope(), at=at()), made),
+        version=version_of(Skill.create(made, Scope(), at=at()), made),
         status=Status.TRIAL,
         score=combined_score(held),
         signals=held,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.candidate import Candidate, Severity, Verdict
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
+from tacit.domain.skill import OWN_PREFIX, STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.features.people.calibration import Track, settled, track
@@ -217,7 +217,7 @@ class People:
     def reviewed(self, stored: StoredVersion, move: Transition) -> Decided | None:
         """Store a review as a decision; None where it is maintenance, or the version did not wait for review."""
         response = _DECISION.get(move.after, "")
-        is_maintenance = move.by.startswith("tacit.") or move.reason.startswith(_NOT_A_JUDGEMENT)
+        is_maintenance = move.by.startswith(OWN_PREFIX) or move.reason.startswith(_NOT_A_JUDGEMENT)
         if not response or move.before not in _WAITS or is_maintenance:
             return None
         person, version_id = move.by.strip(), stored.version.id

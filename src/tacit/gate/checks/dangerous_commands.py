@@ -44,7 +44,7 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 
-_WEIGHT = {
+_SEVERITY_OF_HOST = {
     HostKind.INSTALLER: Severity.LOW,
     HostKind.LOCAL: Severity.LOW,
     HostKind.CODE: Severity.MEDIUM,
@@ -77,7 +77,7 @@ def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
             if _PERMISSION.match(match[0]):
                 continue
             place, address = _source(match[0])
-            severity = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _WEIGHT[place]
+            severity = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _SEVERITY_OF_HOST[place]
             reason = f"downloads a program from {place} ({address}) and runs it unseen"
             yield segment.finding("fetch_and_run", severity, reason=reason, span=match.span())
         yield from _run_later(segment)
@@ -89,7 +89,7 @@ def _source(line: str) -> tuple[HostKind, str]:
     if not found:
         bare = re.search(r"\b((?:[\w-]{1,60}\.){1,4}[a-z]{2,8})(/[^\s|\"']{0,200})?", line)
         return (host_kind(bare[1], bare[2] or ""), bare[1]) if bare else (HostKind.CODE, "an address given elsewhere")
-    order = list(_WEIGHT)
+    order = list(_SEVERITY_OF_HOST)
     place, match = max(found, key=lambda each: order.index(each[0]))
     return place, match[1][:60]
 
@@ -103,7 +103,7 @@ def _run_later(segment: TextSegment) -> Iterator[Finding]:
         if ran is not None:
             place, host = _source(match[0])
             honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) and not segment.is_hidden
-            severity = _WEIGHT[place]
+            severity = _SEVERITY_OF_HOST[place]
             if not honest and not severity.at_least(Severity.HIGH):
                 severity = Severity.HIGH
             reason = f"downloads {name[:40]} from {place} ({host}) and runs it"

@@ -272,8 +272,9 @@ _COMMON_IN_REFERENCES = frozenset(
     {"destruction", "disabled_safety", "forgery", "harmful_order", "payment", "persistence", "remote_instructions"}
 )
 """Rules whose words also occur in references and examples of benign skills."""
-# Wider than the pattern in `content_checks`, which reports a line by itself: here a harmful sentence becomes more severe.
-_STANDING_ORDER = re.compile(
+# Words of a sentence that make a risky one more severe; without a risk it is only noted. `content_checks` has a pattern of
+# its own (`_EVERY_TASK`) for lines that are reported by their origin. Neither includes the other.
+_BROAD_ORDER = re.compile(
     r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
     r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
     r"|before (?:finali[sz]ing|finishing|answering|responding|you finish))\b",
@@ -485,7 +486,7 @@ class ContextualCheck:
                 yield from _off_topic_findings(segment, reduction, topic=topic, line_counts=line_counts)
 
 
-_WEIGHT = {"hidden": Severity.HIGH}
+_SEVERITY_OF_KIND = {"hidden": Severity.HIGH}
 """A hidden comment is addressed to the agent alone."""
 _AGAINST = re.compile(
     r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
@@ -509,7 +510,7 @@ def _off_topic_findings(
         meaning = meaning_of(sentence.text)
         is_risky = False
         for rule, span in broken_rules(_CONTEXTUAL_RULES, meaning):
-            severity = Severity.LOW if is_weak else _WEIGHT.get(sentence.kind, rule.severity)
+            severity = Severity.LOW if is_weak else _SEVERITY_OF_KIND.get(sentence.kind, rule.severity)
             # The author writes the name, the description and the body, so the topic excuses nothing grave.
             if not severity.at_least(Severity.HIGH):
                 if rule.id == "alien_host":
@@ -522,7 +523,7 @@ def _off_topic_findings(
                     continue
             is_risky = True
             yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
-        if _STANDING_ORDER.search(sentence.text):
+        if _BROAD_ORDER.search(sentence.text):
             severity = Severity.MEDIUM if is_risky and not is_weak else Severity.LOW
             reason = "applies to every task" + (", and has consequences" if is_risky else "")
             yield segment.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))

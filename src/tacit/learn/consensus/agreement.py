@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
+from tacit.domain.skill import MADE_BY_MINING, Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.consensus.decisive_steps import (
     DecisiveStep,
@@ -148,7 +148,7 @@ def _shared_text(task: str, others: Sequence[str]) -> str:
     return " ".join(kept) or task
 
 
-MADE_BY = "tacit.mining/1"
+MADE_BY = f"{MADE_BY_MINING}/1"
 REQUIRED = 0.6
 """Share of the attempts from which a step is required. Larger: more steps are optional."""
 OPTIONAL = 0.25

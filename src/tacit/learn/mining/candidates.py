@@ -19,6 +19,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade
 from tacit.domain.scope import Scope
 from tacit.domain.skill import (
+    MADE_BY_MINING,
     Case,
     Condition,
     Cue,
@@ -41,7 +42,7 @@ from tacit.text.facts import TASK
 from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.words import STOP_WORDS, term_set
 
-MADE_BY = "tacit.mining/1"
+MADE_BY = f"{MADE_BY_MINING}/1"
 ENDS_TASK = "alone"
 """The stored tag of a skill that ends the task, so that no other skill follows it."""
 MAX_READINGS = 4

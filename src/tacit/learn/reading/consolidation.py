@@ -14,9 +14,8 @@ from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.scope import Scope
-from tacit.domain.skill import CALL_TAG, Kind, Provenance, SkillContent
+from tacit.domain.skill import CALL_TAG, MADE_BY_READING, Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Origin, Span, lowest
-from tacit.gate.content_checks import READING
 from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, ProposedKind, plain
 from tacit.learn.wording import slug
 from tacit.text.command_forms import command_forms
@@ -24,7 +23,7 @@ from tacit.text.error_signatures import masked_line, tells
 from tacit.text.similarity import jaccard, overlap
 from tacit.text.words import STOP_WORDS, term_set
 
-MADE_BY = f"{READING}/1"
+MADE_BY = f"{MADE_BY_READING}/1"
 ALIKE = 0.6
 """Share of common words from which two proposals say the same; with a larger value more of them stay apart."""
 CHUNK = 60
