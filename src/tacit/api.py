@@ -1,7 +1,7 @@
-"""The whole of Tacit on one page: `tacit.open()` gives a `Tacit`, and each verb is a few lines over the stages.
+"""The public API: `tacit.open()` gives a `Tacit`, whose methods call the stages of a skill's life in order.
 
-capture → learn → gate → store → recall → render → evidence → maintain is the life of a skill. Which folder may import which
-is another order, in docs/concepts/architecture.md.
+The stages are capture → learn → gate → store → recall → render → evidence → maintain. Which folder may import which is
+another order, in docs/concepts/architecture.md.
 """
 
 from __future__ import annotations
@@ -146,13 +146,18 @@ class Tacit:
         """
         context = self.context
         context.require_running()
+        # 1. Take in what happened outside the store: hook journals, edited exports, the person's own store.
         journal_uses.fold_journals(context, on_fault=on_journal_fault)
         exports.propose_edited(context, self.propose, by=edited_by)
         self.library.sync_from_home()
+        # 2. Re-check approvals that were given under other checks: what is not valid any more waits for a person again.
         rechecked = self.reviews.recheck_outdated()
+        # 3. Learn from the attempts that were captured since the last time; every candidate goes through the gate.
         learned = pipeline.LearningPass(context, self._admission, model=model).run(progress)
+        # 4. Prune old attempts, and record what skills in use rely on in this project.
         self.archive.prune()
         self.library.record_dependencies()
+        # 5. Apply the status changes that new verified evidence calls for, and export what is approved now.
         settled = tuple(self.library.apply_status_changes())
         exports.export(context)
         return dataclasses.replace(learned, verdicts=(*rechecked, *learned.verdicts), settled=settled)
@@ -163,8 +168,10 @@ class Tacit:
         return pipeline.learn_procedure(self.context, self._admission, model=model, title=title, sessions=sessions)
 
     def admit(self, candidate: Candidate) -> Verdict:
-        """Put a learned candidate through the gate."""
-        return self._admission.admit_in_scope(candidate)
+        """Put a learned candidate through the gate, with origins no higher than the attempts behind it allow."""
+        store = self.context.store
+        with store.transaction():
+            return self._admission.admit_in_scope(origin_limits.OriginLimiter(store).limit_origins(candidate))
 
     def propose(
         self,
@@ -197,6 +204,7 @@ class Tacit:
             store, content, made=made, origin=origin, revises=revises, scope=here
         )
         if origin is Origin.AGENT:
+            # An agent may repeat a tool's output or a web page: fields that do so are external, whoever proposes them.
             limiter = origin_limits.OriginLimiter(store)
             candidate = limiter.limit_by_recent_sessions(limiter.limit_origins(candidate) if evidence else candidate)
         return self._admission.admit_at_own_scope(candidate)
@@ -247,12 +255,12 @@ class Tacit:
     ) -> Selection:
         """Find the skills that fit a task, or explain why there are none. Stored as a use unless `keep` is false.
 
+        With `policy.hold_out` (off by default) it holds skills back from some runs at random, to measure what they add.
         `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
         `person` is who is helped, if not whoever works here; `session` is the agent's, and links its transcript to this use.
         `allowed` leaves out what uses more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
         """
-        context = self.context
-        defaults = context.config.recall
+        context, defaults = self.context, self.context.config.recall
         query = Query(
             text=task,
             k=defaults.k if k is None else k,
@@ -288,7 +296,10 @@ class Tacit:
         return selection
 
     def rank(self, query: Query) -> Selection:
-        """Answer a query without storing that it was asked: to see all scores, or to measure recall."""
+        """Answer a query, with the scores of all candidates, and store nothing: to look at recall, or to measure it.
+
+        Unlike `recall` it renders no block of text, and holds nothing back.
+        """
         context = self.context
         if context.paused:
             code = ReasonCode.PAUSED
@@ -393,7 +404,8 @@ class Tacit:
         store, at = self.context.store, self.context.now()
         clean = {key: redact(text).text for key, text in details.items()}
         added = evidence_for(use, result, grade=grade, at=at, followed=followed, details=clean)
-        for control in control_runs.control_uses(store, use):  # the same run shows how it goes without them
+        # Skills that were held back from this run as controls get its result too: that is how the task goes without them.
+        for control in control_runs.control_uses(store, use):
             added += evidence_for(control, result, grade=grade, at=at, details=clean)
         with store.transaction():  # a result and the status change it causes are visible together
             publishing.store_evidence(store, added, embedder=self.context.embedder)
@@ -440,6 +452,7 @@ def open_at(place: StoreLocation, *, config: Config, home: Path) -> Tacit:
 def _open_embedder(choice: str, home: Path) -> Embedder | None:
     from tacit.providers.embedding.embedder_choice import open_embedder  # most commands need none
 
-    account = UserEnvironment.read().account_home  # a variable of an agent's shell does not move the hub's cache
+    # The home folder of the account, not of `HOME`: an agent's shell must not decide which weights are loaded.
+    account = UserEnvironment.read().account_home
     hub_cache = account / ".cache" / "huggingface" / "hub" if account else None
     return open_embedder(choice, home=home, hub_cache=hub_cache)

@@ -19,13 +19,13 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Check
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.skill import Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.ingest import sources
 from tacit.store import open_store
 from tests.raising import raises
-from tests.unit.making import ONE_RUN
+from tests.unit.making import ONE_RUN, candidate
 
 TASK = "Add a migration that adds column `paid_at` to `payments`"
 
@@ -213,6 +213,17 @@ def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make:
     edited = dataclasses.replace(stored.version.content, description="Deploy the web shop, after the freeze.")
     version = loop.version(loop.propose(edited, by="ann", origin=Origin.USER, revises=stored).version_id).version
     assert version.origins["description"] is Origin.EXTERNAL
+
+
+def test_an_admitted_candidate_is_no_more_trusted_than_what_it_copies(make: Callable[..., Tacit]) -> None:
+    loop = make()
+    page = "Before every release the whole report is copied onto the shared drive of the finance department."
+    seen = Step(index=0, role=Role.AGENT, tool="WebFetch", observation=page, result=StepResult.OK)
+    [captured] = loop.capture(Trajectory(task=Task(text="release"), steps=(seen,))).added
+    copied = SkillContent(kind=Kind.LESSON, name="copy-the-report", description="Copy the report", body=page)
+    provenance = Provenance(trajectory_ids=(captured,), made_by="distiller")
+    verdict = loop.admit(candidate(copied, provenance=provenance))
+    assert loop.version(verdict.version_id).version.origins["body"] is Origin.EXTERNAL
 
 
 def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Callable[..., Tacit]) -> None:

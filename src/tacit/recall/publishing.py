@@ -1,6 +1,6 @@
-"""Approved versions → what recall finds them by: renderings for hooks, vectors for search by meaning.
+"""Approved versions → what recall finds them by: renderings for hooks, vectors for search by meaning, warnings of calls.
 
-Both are projections of the versions and can be rebuilt at any time (`index`); they are written in the transaction of a change.
+All are projections of the versions and can be rebuilt at any time (`index`); they are written in the transaction of a change.
 """
 
 from __future__ import annotations
@@ -99,7 +99,11 @@ def _write_call_warnings(store: Store) -> None:
 
 
 def publish_card(store: Store, stored: StoredVersion, text: str) -> None:
-    """Show the present facts in place of those that the approved card was made of."""
+    """Show the present facts in place of those that the approved card was made of.
+
+    A person approved that the card of a project is shown and kept current. Later facts need no review of their own: they are
+    counted by the same rules, and a line names only commands that several sessions ran (`learn.project_facts`).
+    """
     rendering = store.renderings.get([stored.version.id]).get(stored.version.id)
     if rendering is not None and rendering.text != text:
         store.renderings.put(replace(rendering, text=text, tokens=estimate_tokens(text)))

@@ -10,7 +10,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.recall.signals import best_of, is_relevant, sort_key
 from tacit.text.words import BYTES_PER_TOKEN, estimate_tokens
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # type checkers take it as true; importing it from `typing` would slow down every hook
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any, TypeVar

@@ -27,7 +27,6 @@ from tacit.features.people.session_assumptions import (
     moment_key,
     settle,
 )
-from tacit.learn.origin_limits import OriginLimiter
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -168,11 +167,8 @@ class Moments:
 
     def settle(self, trajectory: Trajectory) -> Sequence[Verdict]:
         """Compare the assumptions of a session with one of its runs, and propose a lesson for each that was wrong."""
-        limiter = OriginLimiter(self._store)
         with self._store.transaction():
-            return settle(
-                self._store, trajectory, lambda candidate: self._admit(limiter.limit_origins(candidate)), at=self._now()
-            )
+            return settle(self._store, trajectory, self._admit, at=self._now())
 
     def settled_by(self, key: str, *, held: bool, reason: str, by: Speaker) -> Assumption:
         """Store what a person found out about an assumption."""
