@@ -10,8 +10,9 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_segments
 from tacit.features.scan.python_flow import python_flows
+from tacit.gate.checks.pattern_rules import PER_RULE_MAX, apply, rules
 from tacit.gate.checks.secret_flows import HostKind, addresses_in, secret_flows
-from tacit.gate.checks.text_segments import PER_RULE_MAX, TextSegment, apply, rules
+from tacit.gate.checks.text_segments import TextSegment
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _CODE = "python javascript powershell shell code text"

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.text_segments import TEXT_MAX, TOTAL_MAX, files_within_limit, is_packed, unpacked
+from tacit.gate.checks.bundled_archives import is_packed, unpacked
+from tacit.gate.checks.text_segments import TEXT_MAX, TOTAL_MAX, files_within_limit
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, text_of
 from tacit.text.resource_uses import is_overfull
 

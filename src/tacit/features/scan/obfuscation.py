@@ -12,7 +12,8 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_segments, hidden_segments
 from tacit.gate.checks.dangerous_commands import dangerous_commands
-from tacit.gate.checks.text_segments import TextSegment, apply, rules
+from tacit.gate.checks.pattern_rules import apply, rules
+from tacit.gate.checks.text_segments import TextSegment
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 

@@ -11,8 +11,9 @@ from itertools import islice
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
+from tacit.gate.checks.pattern_rules import PER_RULE_MAX, apply, rules
 from tacit.gate.checks.secret_flows import URL, HostKind, addresses_in, host_kind, secret_flows
-from tacit.gate.checks.text_segments import PER_RULE_MAX, TextSegment, apply, rules, text_segments
+from tacit.gate.checks.text_segments import TextSegment, text_segments
 
 _FETCH = (
     r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"

@@ -1,154 +1,26 @@
 """Split a skill's content into the segments of text that checks examine, each with its language and position.
 
-Every field is one segment, every code block of Markdown one more. Bundled archives are unpacked in memory, within limits. A
-segment knows its position in the field, so that a finding can point at the exact characters.
-
-A rule on segments is data: patterns, a severity and a sentence for the reviewer. Every pattern runs in linear time: no
-repetition inside a repetition, and every gap has a limit.
+Every field is one segment, every code block of Markdown one more, and every text in a bundled archive. A segment knows its
+position in the field, so that a finding can point at the exact characters.
 """
 
 from __future__ import annotations
 
-import bz2
-import io
 import json
-import lzma
 import re
-import tarfile
-import zipfile
-import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.domain.skill_fields import FieldRole, fields_with
+from tacit.gate.checks.bundled_archives import ArchiveContents, unpacked
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, read_as_text, text_of
-
-MEMBERS_MAX = 200
-BYTES_MAX = 4 << 20
-"""Unpacked bytes of one archive and all archives inside it."""
-_DEPTH = 2
-_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
-_CLOSED = (b"Rar!", b"7z\xbc\xaf")
-_FAULTS = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError),
-    *(RuntimeError, NotImplementedError),  # encrypted, or an unknown compression
-)
-
-
-@dataclass(slots=True)
-class ArchiveContents:
-    """The files of an archive, as far as they were read."""
-
-    files: list[tuple[str, bytes]] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    """Members that are code, text or archives and were not read; an empty name is the archive itself."""
-    bytes_left: int = BYTES_MAX
-
-
-def is_packed(data: bytes) -> bool:
-    """Whether these bytes begin like an archive."""
-    return data.startswith((*_MAGIC, *_CLOSED)) or data[257:262] == b"ustar"
-
-
-def unpacked(data: bytes) -> ArchiveContents:
-    """Unpack an archive and the archives inside it."""
-    found = ArchiveContents()
-    if is_packed(data):
-        _open(data, "", found, depth=_DEPTH)
-    return found
-
-
-def _open(data: bytes, name: str, found: ArchiveContents, *, depth: int) -> None:
-    if not depth:
-        found.skipped.append(name)
-        return
-    try:
-        for inner, content in _inside(data, found, name):
-            path = f"{name}/{inner}" if name and inner else name or inner
-            if is_packed(content):
-                _open(content, path, found, depth=depth - 1)
-            else:
-                found.files.append((path, content))
-    except _FAULTS:
-        found.skipped.append(name)
-
-
-def _inside(data: bytes, found: ArchiveContents, name: str) -> Iterator[tuple[str, bytes]]:
-    if data.startswith(b"PK"):
-        yield from _zipped(data, found)
-    elif data.startswith(_CLOSED):
-        found.skipped.append(name)
-    elif data[257:262] == b"ustar":
-        yield from _tarred(data, found)
-    else:
-        plain = _unpacked(data, found)
-        if plain[257:262] == b"ustar":
-            yield from _tarred(plain, found)
-        elif plain:
-            yield "", plain
-
-
-def _zipped(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for number, member in enumerate(archive.infolist()):
-            if member.is_dir():
-                continue
-            if number >= MEMBERS_MAX or member.flag_bits & 1 or found.bytes_left <= 0:
-                _skip(member.filename, found)
-                continue
-            with archive.open(member) as file:
-                yield member.filename, _read(file, member.filename, found)
-
-
-def _tarred(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        for number in range(10 * MEMBERS_MAX):
-            member = archive.next()
-            if member is None:
-                return
-            if number >= MEMBERS_MAX or found.bytes_left <= 0:
-                _skip(member.name, found)
-            elif member.isfile() and (file := archive.extractfile(member)):
-                yield member.name, _read(file, member.name, found)
-        found.skipped.append("")
-
-
-def _read(file: IO[bytes], name: str, found: ArchiveContents) -> bytes:
-    """Read a member within the limit; what is longer is noted as not read."""
-    content = file.read(found.bytes_left)
-    if file.read(1):
-        _skip(name, found)
-    found.bytes_left -= len(content)
-    return content
-
-
-def _skip(name: str, found: ArchiveContents) -> None:
-    if file_kind(name) is not FileKind.DATA:
-        found.skipped.append(name)
-
-
-def _unpacked(data: bytes, found: ArchiveContents) -> bytes:
-    """Return the unpacked bytes up to the limit; a longer stream is noted as not read."""
-    most = max(1, found.bytes_left)
-    if data.startswith(b"\x1f\x8b"):
-        plain = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, most)
-    elif data.startswith(b"BZh"):
-        plain = bz2.BZ2Decompressor().decompress(data, most)
-    else:
-        plain = lzma.LZMADecompressor().decompress(data, most)
-    if len(plain) >= most:
-        found.skipped.append("")
-    if plain[257:262] != b"ustar":
-        found.bytes_left -= len(plain)
-    return plain
-
 
 EXCERPT_MAX = 120
 TEXT_MAX = 1 << 20
@@ -394,74 +266,3 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _strings(item)
-
-
-PER_RULE_MAX = 5
-"""Findings of one rule in one segment; further ones add nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What to look for, how severe it is, and why."""
-
-    id: str
-    severity: Severity
-    reason: str
-    patterns: tuple[re.Pattern[str], ...]
-    languages: frozenset[str] | None = None
-    """Languages of the segments it applies to; None: all."""
-    unless: re.Pattern[str] | None = None
-    """A match in the same line that cancels the finding."""
-
-    def matches(self, segment: TextSegment) -> Iterator[re.Match[str]]:
-        """Yield its matches in a segment, at most `PER_RULE_MAX`."""
-        if self.languages is not None and segment.language not in self.languages:
-            return
-        found = 0
-        for pattern in self.patterns:
-            for match in pattern.finditer(segment.text):
-                if self.unless is not None and self.unless.search(_line(segment.text, match)):
-                    continue
-                yield match
-                found += 1
-                if found == PER_RULE_MAX:
-                    return
-
-
-def rules(table: Mapping[tuple[str, Severity, str], str], **parts: str) -> tuple[Rule, ...]:
-    """Make rules of a table: name, severity and reason → patterns, one per line; any of them matches, ignoring case.
-
-    A line may also say `unless: PATTERN` or `languages: NAMES`; `{shell}` in a pattern stands for the part of that name.
-    """
-    made: list[Rule] = []
-    for (name, severity, reason), text in table.items():
-        patterns: list[re.Pattern[str]] = []
-        languages, unless = None, None
-        for line in text.strip().splitlines():
-            pattern = line.strip()
-            for part, stands_for in parts.items():
-                pattern = pattern.replace(f"{{{part}}}", stands_for)
-            if pattern.startswith("languages: "):
-                languages = frozenset(pattern.removeprefix("languages: ").split())
-            elif pattern.startswith("unless: "):
-                unless = re.compile(pattern.removeprefix("unless: "), re.IGNORECASE)
-            else:
-                patterns.append(re.compile(pattern, re.IGNORECASE))
-        made.append(Rule(name, severity, reason, tuple(patterns), languages, unless))
-    return tuple(made)
-
-
-def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
-    """Apply rules to segments. A code block is part of its text too, so only rules for a language examine it again."""
-    for segment in segments:
-        for each in rules:
-            if segment.is_block and each.languages is None:
-                continue
-            for match in each.matches(segment):
-                yield segment.finding(each.id, each.severity, reason=each.reason, span=match.span())
-
-
-def _line(text: str, match: re.Match[str]) -> str:
-    start = text.rfind("\n", max(0, match.start() - 300), match.start()) + 1
-    end = text.find("\n", match.end(), match.end() + 300)
-    return text[start or max(0, match.start() - 300) : end if end >= 0 else match.end() + 300]

@@ -14,7 +14,8 @@ from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.features.scan.file_check import FilesCheck
 from tacit.gate.checks import run_checks
-from tacit.gate.checks.text_segments import BYTES_MAX, text_segments, unpacked
+from tacit.gate.checks.bundled_archives import BYTES_MAX, unpacked
+from tacit.gate.checks.text_segments import text_segments
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"IEND\xaeB`\x82"
 

@@ -1,0 +1,83 @@
+"""Rules on segments of text as data: patterns, a severity and a sentence for the reviewer.
+
+Every pattern runs in linear time: no repetition inside a repetition, and every gap has a limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.gate.checks.text_segments import TextSegment
+
+PER_RULE_MAX = 5
+"""Findings of one rule in one segment; further ones add nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What to look for, how severe it is, and why."""
+
+    id: str
+    severity: Severity
+    reason: str
+    patterns: tuple[re.Pattern[str], ...]
+    languages: frozenset[str] | None = None
+    """Languages of the segments it applies to; None: all."""
+    unless: re.Pattern[str] | None = None
+    """A match in the same line that cancels the finding."""
+
+    def matches(self, segment: TextSegment) -> Iterator[re.Match[str]]:
+        """Yield its matches in a segment, at most `PER_RULE_MAX`."""
+        if self.languages is not None and segment.language not in self.languages:
+            return
+        found = 0
+        for pattern in self.patterns:
+            for match in pattern.finditer(segment.text):
+                if self.unless is not None and self.unless.search(_line(segment.text, match)):
+                    continue
+                yield match
+                found += 1
+                if found == PER_RULE_MAX:
+                    return
+
+
+def rules(table: Mapping[tuple[str, Severity, str], str], **parts: str) -> tuple[Rule, ...]:
+    """Make rules of a table: name, severity and reason → patterns, one per line; any of them matches, ignoring case.
+
+    A line may also say `unless: PATTERN` or `languages: NAMES`; `{shell}` in a pattern stands for the part of that name.
+    """
+    made: list[Rule] = []
+    for (name, severity, reason), text in table.items():
+        patterns: list[re.Pattern[str]] = []
+        languages, unless = None, None
+        for line in text.strip().splitlines():
+            pattern = line.strip()
+            for part, stands_for in parts.items():
+                pattern = pattern.replace(f"{{{part}}}", stands_for)
+            if pattern.startswith("languages: "):
+                languages = frozenset(pattern.removeprefix("languages: ").split())
+            elif pattern.startswith("unless: "):
+                unless = re.compile(pattern.removeprefix("unless: "), re.IGNORECASE)
+            else:
+                patterns.append(re.compile(pattern, re.IGNORECASE))
+        made.append(Rule(name, severity, reason, tuple(patterns), languages, unless))
+    return tuple(made)
+
+
+def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
+    """Apply rules to segments. A code block is part of its text too, so only rules for a language examine it again."""
+    for segment in segments:
+        for each in rules:
+            if segment.is_block and each.languages is None:
+                continue
+            for match in each.matches(segment):
+                yield segment.finding(each.id, each.severity, reason=each.reason, span=match.span())
+
+
+def _line(text: str, match: re.Match[str]) -> str:
+    start = text.rfind("\n", max(0, match.start() - 300), match.start()) + 1
+    end = text.find("\n", match.end(), match.end() + 300)
+    return text[start or max(0, match.start() - 300) : end if end >= 0 else match.end() + 300]
