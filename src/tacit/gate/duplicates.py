@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.lifecycle import RECALLABLE
@@ -51,7 +51,10 @@ conditions are merged. Where a higher similarity makes a duplicate, it is that o
 
 
 def similarity(left: SkillContent, right: SkillContent, *, duplicate_from: float = 0.0) -> float:
-    """Return how similar two contents are, from 0 to 1; from `duplicate_from` on they count as one skill."""
+    """Return how similar two contents are, from 0 to 1; from `duplicate_from` on they count as one skill.
+
+    Lessons are compared by error and fix, procedures with steps by actions and subject, anything else by its texts.
+    """
     if left == right:
         return 1.0
     if left.kind is not right.kind and {left.kind, right.kind} != RULE_KINDS:  # a preference and a norm may be one rule
@@ -59,21 +62,47 @@ def similarity(left: SkillContent, right: SkillContent, *, duplicate_from: float
     if left.extends != right.extends or bool(left.sub_skills) != bool(right.sub_skills):
         return 0.0  # an overlay is not what it extends, nor a composite its part
     if left.kind is Kind.LESSON and left.signature and right.signature:
-        same_fix = order_similarity(shapes(left.steps), shapes(right.steps))
-        if not (left.steps or right.steps):
-            same_fix = text_similarity(left.body or left.description, right.body or right.description)
-        return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
-    about = (f"{each.name} {each.description} {each.category}" for each in (left, right))
-    subject = max(text_similarity(*about), text_similarity(left.name, right.name))
+        return _lesson_similarity(left, right)
     ours, theirs = ([*shapes(each.steps), *(("part", name) for name in each.sub_skills)] for each in (left, right))
-    if left.kind is not Kind.PROCEDURE or not (ours and theirs):
-        one, other = f"{left.description}\n{left.body}", f"{right.description}\n{right.body}"
-        alike = max(subject, text_similarity(one, other))
-        if alike < OPPOSED_FROM:
-            return alike
-        from tacit.text.opposition import opposed  # imported late: needed only for similar rules
+    if left.kind is Kind.PROCEDURE and ours and theirs:
+        return _procedure_similarity(left, right, ours, theirs, duplicate_from=duplicate_from)
+    return _statement_similarity(left, right)
 
-        return alike / 2 if opposed(one, other) else alike  # texts that state the opposite are two skills
+
+def _lesson_similarity(left: SkillContent, right: SkillContent) -> float:
+    """Compare the errors, and the fixes: their steps, or their texts where neither has steps."""
+    same_fix = order_similarity(shapes(left.steps), shapes(right.steps))
+    if not (left.steps or right.steps):
+        same_fix = text_similarity(left.body or left.description, right.body or right.description)
+    return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
+
+
+def _subject_similarity(left: SkillContent, right: SkillContent) -> float:
+    about = (f"{each.name} {each.description} {each.category}" for each in (left, right))
+    return max(text_similarity(*about), text_similarity(left.name, right.name))
+
+
+def _statement_similarity(left: SkillContent, right: SkillContent) -> float:
+    """Compare subjects and texts; texts that state the opposite are two skills."""
+    one, other = f"{left.description}\n{left.body}", f"{right.description}\n{right.body}"
+    alike = max(_subject_similarity(left, right), text_similarity(one, other))
+    if alike < OPPOSED_FROM:
+        return alike
+    from tacit.text.opposition import opposed  # imported late: needed only for similar rules
+
+    return alike / 2 if opposed(one, other) else alike
+
+
+def _procedure_similarity(
+    left: SkillContent,
+    right: SkillContent,
+    ours: Sequence[Hashable],
+    theirs: Sequence[Hashable],
+    *,
+    duplicate_from: float,
+) -> float:
+    """Compare the actions of both sides and their subjects; the same actions in different cases are one skill."""
+    subject = _subject_similarity(left, right)
     alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
     if not all(each.cases or each.cues for each in (left, right)):
         return alike
@@ -85,10 +114,12 @@ def similarity(left: SkillContent, right: SkillContent, *, duplicate_from: float
 
 def contradicting_argument(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
     """Return how two aligned steps fix one argument differently; empty where none do."""
-    pairs = {(old, new) for old, new in aligned(left, right)} | {(old, new) for new, old in aligned(right, left)}
+    # The alignment depends on which side is first, so both are taken.
+    pairs = {(pair.stored, pair.candidate) for pair in aligned(left, right)}
+    pairs |= {(pair.candidate, pair.stored) for pair in aligned(right, left)}
     differences = (
-        _differing(right[old], left[new])
-        for old, new in sorted((old, new) for old, new in pairs if old is not None and new is not None)
+        _differing(right[theirs], left[ours])
+        for theirs, ours in sorted((theirs, ours) for theirs, ours in pairs if theirs is not None and ours is not None)
     )
     return next(filter(None, differences), "")
 
@@ -173,8 +204,10 @@ def merge_contents(candidate: SkillContent, stored: SkillContent) -> Merged:
             }
         ),
     )
-    from_stored = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
-    from_candidate = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
+    from_stored = {f"steps.{pair.stored}": f"steps.{at}" for at, pair in enumerate(pairs) if pair.stored is not None}
+    from_candidate = {
+        f"steps.{pair.candidate}": f"steps.{at}" for at, pair in enumerate(pairs) if pair.candidate is not None
+    }
     return Merged(
         content=content,
         from_stored=from_stored | _new_paths(stored, content),
@@ -209,27 +242,32 @@ def _is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool
     return all(any(item == other for other in remaining) for item in part)
 
 
-_Pair = tuple[int | None, int | None]
-"""A merged step: its index among the stored steps, and among the candidate's."""
+class StepPair(NamedTuple):
+    """A merged step: its index among the stored steps and among the candidate's, None where one side does not have it."""
+
+    stored: int | None
+    candidate: int | None
 
 
-def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
-    """Align two lists of steps: pairs of the old and the new index, None where one side has no counterpart."""
-    return _alignment(shapes(new), shapes(old))
+def aligned(candidate: Sequence[SkillStep], stored: Sequence[SkillStep]) -> list[StepPair]:
+    """Align two lists of steps by their shapes."""
+    return _alignment(shapes(candidate), shapes(stored))
 
 
-def _alignment(new: Sequence[Hashable], old: Sequence[Hashable]) -> list[_Pair]:
-    pairs: list[_Pair] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+def _alignment(candidate: Sequence[Hashable], stored: Sequence[Hashable]) -> list[StepPair]:
+    pairs: list[StepPair] = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=stored, b=candidate, autojunk=False).get_opcodes():
         if tag == "equal":
-            pairs += zip(range(i1, i2), range(j1, j2), strict=True)
+            pairs += map(StepPair, range(i1, i2), range(j1, j2))
         else:
-            pairs += [(i, None) for i in range(i1, i2)]
-            pairs += [(None, j) for j in range(j1, j2)]
+            pairs += [StepPair(i, None) for i in range(i1, i2)]
+            pairs += [StepPair(None, j) for j in range(j1, j2)]
     return pairs
 
 
-def _merged_steps(pairs: Sequence[_Pair], new: Sequence[SkillStep], old: Sequence[SkillStep]) -> tuple[SkillStep, ...]:
+def _merged_steps(
+    pairs: Sequence[StepPair], new: Sequence[SkillStep], old: Sequence[SkillStep]
+) -> tuple[SkillStep, ...]:
     """Merge aligned steps; what both sides require in the same order stays required even where repeats prevent alignment."""
     merged: list[SkillStep] = []
     for pair in pairs:  # a shared step keeps the candidate's wording and stays required only if both require it

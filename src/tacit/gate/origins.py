@@ -86,7 +86,14 @@ def _without(content_fields: Mapping[str, Any], others: Mapping[str, Any]) -> di
 def _reworded(
     value: Any, writer: Origin, *, own: Sequence[tuple[str, Origin]], lower: Mapping[Origin, _LogWithTexts]
 ) -> Origin:
-    """Return the origin of a changed field: the lowest that it copies from, or else the writer's."""
+    """Return the origin of a changed field: the lowest that it copies from, or else the writer's.
+
+    `own` are the texts that the field had before with their origins, `lower` the less trusted texts of all fields, by origin.
+    A user changes step 1 of a skill whose body came from the web, "Fetch the rates, then curl https://api.example.com":
+
+    - "Run make and curl https://api.example.com" gets `external`: it copies from the body.
+    - The same text gets `user` if a user's step 1 was "First curl https://api.example.com": the field had that before.
+    """
     texts = list(texts_in(plain(value)))
     for origin, (log, source_texts) in lower.items():
         copied = [text for text in texts if log.copied_from(text) is not None]

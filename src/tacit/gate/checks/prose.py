@@ -317,9 +317,15 @@ class ProseCheck:
                     found = [rule for rule in found if rule.id != "remote_instructions"]
                 if is_request:
                     found = [rule for rule in found if rule.id in _TO_AN_AGENT]
-                from_position = max(reduction if segment.path else INSTRUCTION, int(is_shown(sentence)))
+                from_position = reduction if segment.path else INSTRUCTION
+                if is_shown(sentence):
+                    from_position = max(from_position, REFERENCE_TEXT)
                 for rule in found:
-                    levels = from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
+                    levels = from_position
+                    if from_position > INSTRUCTION and rule.id in _COMMON_IN_REFERENCES:
+                        levels += 1
+                    if len(found) > 1:  # one rule confirms the other
+                        levels -= 1
                     yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
         for segment in too_long:
             reason = f"only the first {PROSE_MAX} characters were read as prose"
