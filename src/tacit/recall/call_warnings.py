@@ -59,12 +59,16 @@ class CallWarnings:
 
 def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
     """Keep goals and the versions that warn of them, up to `_MAX_WARNINGS`; removes the file where there are none."""
+    from tacit.text.command_forms import ALIASES
+
     path = os.path.join(folder, FILE)
     versions: dict[str, list[str]] = {}
     programs: set[str] = set()
     for goal, version in islice(warned, _MAX_WARNINGS):
         versions.setdefault(digest(goal), []).append(version)
-        programs.update(map(digest, _called_as(goal.split(" ", 1)[0])))
+        program = goal.split(" ", 1)[0]
+        other_names = [name for name, usual in ALIASES.items() if usual.split(" ", 1)[0] == program]
+        programs.update(map(digest, (program, *other_names)))
     if not versions:
         if os.path.exists(path):
             os.unlink(path)
@@ -77,10 +81,3 @@ def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
     except (OSError, UnicodeError):
         pass
     write_atomically(path, text)
-
-
-def _called_as(program: str) -> set[str]:
-    """Return the names under which a program is called."""
-    from tacit.text.command_forms import ALIASES
-
-    return {program, *(name for name, usual in ALIASES.items() if usual.split(" ", 1)[0] == program)}

@@ -48,13 +48,9 @@ def stored_left_out(stored: StoredVersion, code: ReasonCode, **values: object) -
 def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
     """Return why a version may not be given for this query; nothing if it may."""
     content = stored.version.content
+    scope, asked_scope = str(stored.skill.scope), str(query.scope)
     code = filter_code(
-        content.kind,
-        str(stored.skill.scope),
-        content.person,
-        asked_scope=str(query.scope),
-        kinds=query.kinds,
-        asked_person=query.person,
+        content.kind, scope, content.person, asked_scope=asked_scope, kinds=query.kinds, asked_person=query.person
     )
     if code is not None:
         return stored_left_out(stored, code, scope=stored.skill.scope, kind=content.kind)
@@ -62,10 +58,10 @@ def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
         return stored_left_out(stored, ReasonCode.OTHER_CATEGORY, category=content.category or "not set")
     if {stored.version.id, stored.skill.id, stored.version.name} & set(query.without):
         return stored_left_out(stored, ReasonCode.EXCLUDED)
-    if query.model and _excludes(stored.version, query.model):
+    excluded_models = content.metadata.get(NOT_FOR, "").replace(",", " ").split()
+    if query.model and any(fnmatchcase(query.model, pattern) for pattern in excluded_models):
         return stored_left_out(stored, ReasonCode.EXCLUDED_MODEL, model=query.model)
-    missing = sorted(missing_tools(stored.version.content, query.tools))
-    if missing:
+    if missing := sorted(missing_tools(content, query.tools)):
         return stored_left_out(stored, ReasonCode.MISSING_TOOLS, tools=", ".join(missing))
     more = beyond_allowance(stored.version, query)
     return stored_left_out(stored, ReasonCode.NOT_ALLOWED, more=more) if more else None
@@ -108,12 +104,6 @@ def beyond_allowance(version: SkillVersion, query: Query) -> str:
         return ""
     more = beyond(needed_capabilities(HashedContent(version.content, version.hash)), query.allowed)
     return capabilities_text(more) if more != Capabilities() else ""
-
-
-def _excludes(version: SkillVersion, model: str) -> bool:
-    """Return whether a skill names a language model that does better without it."""
-    patterns = version.content.metadata.get(NOT_FOR, "").replace(",", " ").split()
-    return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
 def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tacit.recall.ranking import ScopedName
-    from tacit.store.hook_index import HookIndex, SkillMatch, SkillRow
+    from tacit.store.hook_index import HookIndex, SkillRow
 
 
 BY_OCCASION = frozenset({"lesson", "fact", "norm", "preference"})
@@ -76,7 +76,9 @@ def for_task(
     asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), identifiers=identifiers_in(text))
     rows = []
     for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
-        skill_words, near = _skill_terms(match), match.semantic
+        name, description, body, _ = match.words
+        subject, near = [*description, *match.row.subject], match.semantic
+        skill_words = SkillTerms(name, subject, examples=match.row.examples, rest=body)
         nats = match.lexical or score(asked.worth, match.words, weights=VERSION_WEIGHTS)
         fit = relevance_of(term_overlap(asked, skill_words)[0], nats, meaning=near)
         signals = {"relevance": fit, **word_signals(asked, nats, match.words)}
@@ -122,12 +124,6 @@ def _answers_call_of(row: SkillRow, program: str) -> bool:
     return tags[:1] != [CALL_TERM] or (bool(own) and tags[1 : 1 + len(own)] == own)
 
 
-def _skill_terms(match: SkillMatch) -> SkillTerms:
-    name, description, body, _ = match.words
-    skill = match.row
-    return SkillTerms(name, [*description, *skill.subject], examples=skill.examples, rest=body)
-
-
 def _row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
     signals["reliability"] = skill.rank
     signals["prominence"] = prominence(skill.kind, skill.fresh_at, now, reinforced=skill.reinforced)
@@ -142,12 +138,7 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
     for row in rows:
         skill: SkillRow = row.source
         code = filter_code(
-            skill.kind,
-            skill.scope,
-            skill.person,
-            asked_scope=scope,
-            kinds=limits.kinds,
-            asked_person=limits.person,
+            skill.kind, skill.scope, skill.person, asked_scope=scope, kinds=limits.kinds, asked_person=limits.person
         )
         if limits.by_words and skill.kind in BY_OCCASION:
             code = code or (None if skill.examples else ReasonCode.OTHER_KIND)

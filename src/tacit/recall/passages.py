@@ -98,7 +98,6 @@ class _Weighed:
 
     @cached_property
     def order_value(self) -> float:
-        """Relevance times the document prior: passages are ordered by it."""
         return self.relevance * document_prior(self.content)
 
     @cached_property

@@ -95,15 +95,11 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     usable = [each for each in rated if not missing_tools(each.option.content, tools)]
     if not rated or rated[0].strength < BEST_STRENGTH_MIN:
         return _nothing_called(usable, cued, strengths, tools)
-    if blocked := _first_blocked_skill(rated, usable, tools):
-        return _blocked_plan(*blocked, strengths, tools)
+    if blocked := _blocked_plan(rated, usable, strengths, tools):
+        return blocked
     if tools is not None and (named := expected_tool_named(text, [option.observed_content for option in cued], tools)):
-        return Plan(
-            strengths=strengths,
-            lacking=(named,),
-            code=ReasonCode.EXPECTED_TOOLS_MISSING,
-            reason=reasons.tool_called(named),
-        )
+        code, reason = ReasonCode.EXPECTED_TOOLS_MISSING, reasons.tool_called(named)
+        return Plan(strengths=strengths, lacking=(named,), code=code, reason=reason)
     if not usable and any(value >= BEST_STRENGTH_MIN and option.content.cases for value, option in rated):
         return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
     if not usable or (usable[0].strength < BEST_STRENGTH_MIN and not rated[0].option.content.cases):
@@ -119,10 +115,13 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     return Plan(chosen=chosen, steps=_steps(chosen, options), strengths=strengths)
 
 
-def _first_blocked_skill(
-    rated: Sequence[RatedOption], usable: Sequence[RatedOption], tools: Collection[str] | None
-) -> tuple[SkillContent, ToolEnvironment] | None:
-    """Return the strongest skill that is called for but lacks a tool, and whether it belongs here; nothing if there is none.
+def _blocked_plan(
+    rated: Sequence[RatedOption],
+    usable: Sequence[RatedOption],
+    strengths: Mapping[str, float],
+    tools: Collection[str] | None,
+) -> Plan | None:
+    """Return an empty plan if a skill is called for that lacks a tool, because of the strongest such skill; else nothing.
 
     The strongest of all is called for, unless it belongs elsewhere and is weak. Any other one is called for if it belongs
     here; where that is unknown, if it is strong enough to be planned together with the strongest usable skill.
@@ -144,7 +143,9 @@ def _first_blocked_skill(
             continue  # a usable skill matches the same words about as well
         strongest = at == 0 and (value >= CALLED_MIN or where is not ToolEnvironment.ELSEWHERE)
         if strongest or where is ToolEnvironment.HERE or (where is ToolEnvironment.UNKNOWN and value >= needed):
-            return option.content, where
+            lacking = tuple(missing_tools(option.content, tools))
+            reason = reasons.skill_lacks_tools(option.name, lacking, belongs_here=where is ToolEnvironment.HERE)
+            return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
     return None
 
 
@@ -166,14 +167,6 @@ def _nothing_called(
     code = ReasonCode.EXPECTED_TOOLS_MISSING if missed else ReasonCode.NOT_CALLED
     reason = reasons.no_skill_called(missed, most=MAX_NAMED_TOOLS)
     return Plan(strengths=strengths, lacking=tuple(missed), code=code, reason=reason)
-
-
-def _blocked_plan(
-    blocked: SkillContent, where: ToolEnvironment, strengths: Mapping[str, float], tools: Collection[str] | None
-) -> Plan:
-    lacking = tuple(missing_tools(blocked, tools))
-    reason = reasons.skill_lacks_tools(blocked.name, lacking, belongs_here=where is ToolEnvironment.HERE)
-    return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
 
 
 def _in_order(text: str, kept: Sequence[RatedOption]) -> list[RatedOption]:

@@ -221,6 +221,7 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
     reinforced, fresh_at = prominence_of(version, evidence, usage_signals=store.entries(UsageSignal, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}
     elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
+    is_pinned = bool(pinned(store.remarks(version.skill_id, about=About.PIN)))
 
     def written() -> str:
         if version.content.kind in LINE_KINDS:
@@ -241,19 +242,13 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
         )
 
     text = written()
-    tokens = estimate_tokens(text)
     return Rendering(
         version_id=version.id,
         text=text,
-        tokens=tokens,
+        tokens=estimate_tokens(text),
         rank=reliability_score(measured),
         fresh_at=fresh_at,
         reinforced=reinforced,
         person=version.content.person if version.content.kind is Kind.PREFERENCE else "",
-        unproven=unproven(
-            version.content,
-            evidence,
-            pinned=bool(pinned(store.remarks(version.skill_id, about=About.PIN))),
-            session=control_runs.sessions(store, evidence),
-        ),
+        unproven=unproven(version.content, evidence, pinned=is_pinned, session=control_runs.sessions(store, evidence)),
     )

@@ -67,12 +67,12 @@ class Rejected:
 class TokenBudget:
     """Tokens that remain, in all and for each kind, for texts that are written one below the other."""
 
-    __slots__ = ("_kinds", "_refused", "_taken", "_texts", "_tokens", "remaining")
+    __slots__ = ("_refused", "_remaining_by_kind", "_taken", "_texts", "_tokens", "remaining")
 
     def __init__(self, tokens: int) -> None:
         self.remaining = self._tokens = tokens
         self._texts = 0
-        self._kinds = {kind: int(share * tokens) for kind, share in BUDGET_SHARES.items()}
+        self._remaining_by_kind = {kind: int(share * tokens) for kind, share in BUDGET_SHARES.items()}
         self._taken: dict[str, list[int]] = {}
         self._refused: dict[str, set[str]] = {}
 
@@ -80,15 +80,15 @@ class TokenBudget:
         """Return how many tokens an item of this kind may take."""
         line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has counted one
         remaining = self.remaining - line_ends
-        return min(remaining, self._kinds.get(kind, remaining))
+        return min(remaining, self._remaining_by_kind.get(kind, remaining))
 
     def spend(self, kind: str, tokens: int) -> None:
         """Take tokens for an item of this kind."""
         self.remaining -= tokens
         self._texts += 1
         self._taken.setdefault(kind, []).append(tokens)
-        if kind in self._kinds:
-            self._kinds[kind] -= tokens
+        if kind in self._remaining_by_kind:
+            self._remaining_by_kind[kind] -= tokens
 
     def refuse(self, kind: str, identity: str) -> None:
         """Count an item of this kind that did not fit."""

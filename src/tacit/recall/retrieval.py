@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -145,18 +146,11 @@ def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
             continue  # changed by hand in this version
         if each.provenance.grounding.get("surroundings"):
             return True
-        earlier = [parent for parent in each.parents if parent not in visited]
-        visited.update(earlier)
-        waiting += filter(None, (_version(store, parent) for parent in earlier))
+        for parent in set(each.parents) - visited:
+            visited.add(parent)
+            with suppress(NotFound):  # the parent of a promoted version is in another store
+                waiting.append(store.version(parent).version)
     return False
-
-
-def _version(store: Store, version_id: str) -> SkillVersion | None:
-    """Return a version if it is in this store: the parent of a promoted one is in another."""
-    try:
-        return store.version(version_id).version
-    except NotFound:
-        return None
 
 
 def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
@@ -222,9 +216,7 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []
     norms = store.renderings.norms(query.scope, limit=MAX_WEIGHED_NORMS, named=MAX_KNOWN_NORMS - MAX_WEIGHED_NORMS)
-    found = {hit.stored.version.id: hit for hit in norms[:MAX_WEIGHED_NORMS]} | {
-        hit.stored.version.id: hit for hit in hits
-    }
+    found = {hit.stored.version.id: hit for hit in (*norms[:MAX_WEIGHED_NORMS], *hits)}
     unweighed = [norm.stored for norm in norms[MAX_WEIGHED_NORMS:] if norm.stored.version.id not in found]
     return list(found.values()), [each for each in unweighed if not filter_reason(each, query)]
 
@@ -272,20 +264,12 @@ def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder
 
 def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     """Search by the words of the task; beyond the first few only skills with cues."""
-    found = store.search(
-        wanted,
-        statuses=RECALLABLE,
-        kinds=query.kinds,
-        limit=CANDIDATE_HITS,
-        cued_within=PLANNED_HITS,
-    )
-    situation = read_situation(query.state).words
-    if situation:
+    search = partial(store.search, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+    found = search(wanted, cued_within=PLANNED_HITS)
+    if situation := read_situation(query.state).words:
         already_found = {hit.stored.version.id for hit in found}
-        by_situation = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
-        found += [
-            dataclasses.replace(hit, lexical=0.0) for hit in by_situation if hit.stored.version.id not in already_found
-        ]
+        others = (hit for hit in search(situation) if hit.stored.version.id not in already_found)
+        found += [dataclasses.replace(hit, lexical=0.0) for hit in others]
     return found
 
 

@@ -80,7 +80,9 @@ def select(
     _mark_ties(query, relevant, planned)
     given, rejected = take_within_budget([*relevant, *quoted], query.k, budget, write, repeats=_repeats)
     standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
-    unweighed = _unweighed(context, budget)
+    for each in context.unweighed:
+        budget.refuse(Kind.NORM, each.version.id)
+    unweighed = [stored_left_out(each, ReasonCode.NOT_WEIGHED) for each in context.unweighed]
     crowded = [left.row.name for left in norms_left_out if left.code is ReasonCode.OVER_BUDGET]
     answer = Selection(
         query=query,
@@ -121,11 +123,6 @@ class _Considered:
     """What matches and belongs to another scope, the best first."""
     hits: Mapping[str, Hit]
 
-    def all_filtered(self, query: Query) -> list[LeftOut]:
-        """Return all that may not be used here, what belongs to another scope last."""
-        foreign = (foreign_reason(hit.stored, query) for hit in self.elsewhere)
-        return [*self.filtered, *(each for each in foreign if each is not None)]
-
 
 def _weighed_row(weigher: Weigher, hit: Hit, context: RecallContext) -> Row:
     """Weigh one hit; a plan decides on its position and relevance before the signals do."""
@@ -165,7 +162,8 @@ def _explained(answer: Selection, considered: _Considered, context: RecallContex
     """Add the plan, everything that is not given, and, where that is everything, why."""
     shown = {item.version_id for item in answer.standing}
     rejected = [_left_out(each) for each in considered.rejected]
-    filtered = considered.all_filtered(answer.query)
+    foreign = (foreign_reason(hit.stored, answer.query) for hit in considered.elsewhere)
+    filtered = [*considered.filtered, *(each for each in foreign if each is not None)]
     answer = dataclasses.replace(answer, plan=_given_plan(context.plan, answer.items))
     if not answer.items:
         code, reason, near_misses = _why_nothing(answer.query, considered, context)
@@ -174,11 +172,8 @@ def _explained(answer: Selection, considered: _Considered, context: RecallContex
         reason += reasons.norms_only(len(answer.standing), len(answer.crowded_out))
         return dataclasses.replace(answer, left_out=_once(named), code=code, reason=reason)
     accounted_for = {row.version_id for row in considered.relevant} | shown  # given, or rejected
-    below = [
-        _left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD))
-        for row in considered.ranked
-        if row.version_id not in accounted_for
-    ]
+    others = [row for row in considered.ranked if row.version_id not in accounted_for]
+    below = [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in others]
     norms_left_out = [each for each in considered.norms_left_out if each.version_id not in accounted_for]
     every = _once([*rejected, *norms_left_out, *below, *considered.unquoted, *filtered])
     return dataclasses.replace(answer, left_out=every)
@@ -201,13 +196,6 @@ def _quoted_documents(
         if version_id not in given
     ]
     return quoted, unquoted
-
-
-def _unweighed(context: RecallContext, budget: TokenBudget) -> list[LeftOut]:
-    """Return the norms that hold and were not even weighed."""
-    for each in context.unweighed:
-        budget.refuse(Kind.NORM, each.version.id)
-    return [stored_left_out(each, ReasonCode.NOT_WEIGHED) for each in context.unweighed]
 
 
 def _always_on_norms(
@@ -366,13 +354,12 @@ def has_same_content(one: SkillContent, other: SkillContent) -> bool:
     if [(step.tool, step.arguments) for step in one.steps] != [(step.tool, step.arguments) for step in other.steps]:
         return False
     titles = [_term_set(f"{each.name} {each.description}") for each in (one, other)]
-    return jaccard(*titles) >= SAME_CONTENT_MIN and jaccard(_all_terms(one), _all_terms(other)) >= SAME_CONTENT_MIN
-
-
-def _all_terms(content: SkillContent) -> frozenset[str]:
-    return _term_set(
-        "\n".join([content.name, content.description, content.body, *(step.text for step in content.steps)])
-    )
+    if jaccard(*titles) < SAME_CONTENT_MIN:
+        return False
+    texts = [
+        "\n".join([each.name, each.description, each.body, *(s.text for s in each.steps)]) for each in (one, other)
+    ]
+    return jaccard(*map(_term_set, texts)) >= SAME_CONTENT_MIN
 
 
 @lru_cache(maxsize=256)
@@ -423,11 +410,8 @@ def _parts(row: Row, among: Sequence[Row], planned: Collection[str]) -> list[Row
     """Return the rows that a composite copied as they are now."""
     item: Item = row.source
     parents, named = item.version.parents, item.version.content.sub_skills
-    return [
-        each
-        for each in (among if named else ())
-        if each.version_id in parents and each.name in named and each.version_id not in planned
-    ]
+    copied = (each for each in among if each.version_id in parents and each.name in named)
+    return [each for each in copied if each.version_id not in planned]
 
 
 def _shows_steps(row: Row) -> bool:

@@ -4,9 +4,8 @@
 found in the query. An error matches by its signature: the same one, or one that shares most of its rare words. `match_score`
 adds the signals in `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed").
 
-Two signals are numbers whatever their names suggest, and these names are part of `--json`: `words` is the information in the
-matched words, in nats, and `names` that in the matched identifiers. A *nat* is the unit of information: a word that occurs in
-one of N texts is worth about log N nats.
+The signals `words` and `names` (so called in `--json`) are the information in the matched words and identifiers, in *nats*: a
+word that occurs in one of N texts is worth about log N nats.
 """
 
 from __future__ import annotations
@@ -187,10 +186,6 @@ class SkillTerms:
         self.examples = [frozenset(example) for example in islice(examples, MAX_EXAMPLES)]
         self.rest = frozenset(rest).union(*self.examples)
 
-    def requests(self) -> list[frozenset[str]]:
-        """Those of its example queries that a query is compared with."""
-        return [example for example in self.examples if len(example) >= MIN_EXAMPLE_TERMS]
-
 
 def term_overlap(query_terms: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
     """Return how well the words match, from 0 to 1, and the shared words, rarest first."""
@@ -217,7 +212,8 @@ def word_signals(query_terms: QueryTerms, found: float, words: Sequence[Sequence
 
 def example_similarity(query_terms: QueryTerms, skill: SkillTerms) -> float:
     """Return how similar the query and the nearest of a skill's example queries are: the shared part of their information."""
-    return max((_request_similarity(query_terms, request) for request in skill.requests()), default=0.0)
+    requests = (example for example in skill.examples if len(example) >= MIN_EXAMPLE_TERMS)
+    return max((_request_similarity(query_terms, request) for request in requests), default=0.0)
 
 
 def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
@@ -329,9 +325,7 @@ def beyond_chance(word_score: float, by_chance: float) -> float:
 def match_score(signals: Mapping[str, float]) -> float:
     """Return the weighted sum of the signals in `WEIGHTS`; a missing signal adds nothing.
 
-    `relevance`, `signature` and `cues` are not among them. `relevance` decides whether a skill is given at all, `signature`
-    (an error) raises the relevance and sorts first where it is the very same one (`sort_key`), and `cues` raise the relevance
-    and make the plan. `esteem`, of documents, takes no part either.
+    `relevance`, `signature`, `cues` and `esteem` are not among them; the table in `recall` says what they do.
     """
     return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.selection import Item, LeftOut, Plan, Query
-from tacit.domain.skill import Condition, SkillContent, SkillVersion
+from tacit.domain.skill import Condition, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence.reliability import reliability_score
 from tacit.recall import reasons
@@ -206,6 +206,7 @@ class Weigher:
         alike = example_similarity(self.query_terms, skill_words)
         error_alike = error_similarity(context.signature, version.content.signature, context.rarity)
         measured = context.reliability.get(version.id, Reliability())
+        reinforced, last_at = context.usage.get(version.id, (0, version.created_at))
         cue_strength = context.plan.strengths.get(version.id, 0.0)
         situation_share, features = self._situation_match(version.content, words)
         by_match = relevance_of(overlap, word_score, meaning=hit.semantic)
@@ -213,7 +214,7 @@ class Weigher:
             "relevance": max(by_match, error_alike, min(1.0, cue_strength), self._task_similarity(version.content)),
             **word_signals(self.query_terms, word_score, words),
             "reliability": reliability_score(measured),
-            "prominence": self._prominence(version),
+            "prominence": prominence(version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
@@ -247,10 +248,6 @@ class Weigher:
             return 0.0, []
         tools = terms(" ".join(step.tool for step in content.steps))
         return situation_match(self._context.situation, content, frozenset(tools).union(*words))
-
-    def _prominence(self, version: SkillVersion) -> float:
-        reinforced, last_at = self._context.usage.get(version.id, (0, version.created_at))
-        return prominence(version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced)
 
     def _task_similarity(self, content: SkillContent) -> float:
         """Return how similar the task is to those that a skill was learned from; only for skills with cases or parts.
