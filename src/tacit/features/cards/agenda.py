@@ -96,9 +96,12 @@ def review(deck: Cards, filters: ReviewFilters, *, include_global: bool = False)
     """Return everything that is open, stale or worth a backport, in order."""
     shared, shared_signals = _shared_cards(deck) if include_global else ({}, [])
     cards = deck.cards()
+    versions: dict[str, list[Recommendation]] = {}
+    for version in deck.store.entries(Recommendation):
+        versions.setdefault(version.key, []).append(version)
     found = ReviewInput(
         cards=cards,
-        recommendations=_recommendation_versions(deck),
+        recommendations=versions,
         signals=deck.signals(),
         backports=list(deck.backports().values()),
         shared=shared,
@@ -173,9 +176,7 @@ class Agenda:
     def __init__(self, records: ReviewInput, filters: ReviewFilters, now: datetime) -> None:
         self._records, self._filters, self._now = records, filters, now
         self._counted = counted(records.signals, records.backports)
-        self._signals: dict[str, list[Signal]] = {}
-        for signal in records.signals:
-            self._signals.setdefault(signal.target, []).append(signal)
+        self._signals = _by_target(records.signals)
         shown = [
             versions
             for key, versions in records.recommendations.items()
@@ -191,10 +192,17 @@ class Agenda:
         open_, stale, untouched = self._open(), self._stale(), self._never_touched()
         candidates, top = self._candidates(), self._top()
         limit = max(0, filters.recs_limit)
-        recommended, backports = map(_action, open_), map(_backport_action, candidates)
-        actions = interleaved(list(recommended), list(backports), max(0, filters.next_actions_limit))
+        recommended, backports = list(map(_action, open_)), list(map(_backport_action, candidates))
+        actions = interleaved(recommended, backports, max(0, filters.next_actions_limit))
         return {
-            "filters": self._filter_view(),
+            "filters": {
+                "skill": filters.skill or None,
+                "scope": filters.scope or None,
+                "since": format_time(filters.since) if filters.since else None,
+                "stale_days": filters.stale_days,
+                "query": filters.query or None,
+                "status": list(filters.statuses) or None,
+            },
             "summary": {
                 "aha_cards": len(records.cards),
                 "recommendations": len(records.recommendations),
@@ -221,17 +229,6 @@ class Agenda:
                 "top_by_score": top[: max(0, filters.top_aha_limit)],
                 "backport_candidates": candidates[: max(0, filters.backport_limit)],
             },
-        }
-
-    def _filter_view(self) -> dict[str, Any]:
-        filters = self._filters
-        return {
-            "skill": filters.skill or None,
-            "scope": filters.scope or None,
-            "since": format_time(filters.since) if filters.since else None,
-            "stale_days": filters.stale_days,
-            "query": filters.query or None,
-            "status": list(filters.statuses) or None,
         }
 
     def _recommendation_view(self, versions: Sequence[Recommendation]) -> dict[str, Any]:
@@ -318,11 +315,10 @@ class Agenda:
 
     def _ranked(self, cards: Sequence[Card], signals: Sequence[Signal], *, shelf: str) -> list[dict[str, Any]]:
         found = scores([card.key for card in cards], signals)
-        given: dict[str, list[Signal]] = {card.key: [] for card in cards}
-        for signal in signals:
-            if signal.target in given:
-                given[signal.target].append(signal)
-        views = [self._card_view(card, found[card.key], decayed(given[card.key], self._now), shelf) for card in cards]
+        given = _by_target(signals)
+        views = [
+            self._card_view(card, found[card.key], decayed(given.get(card.key, ()), self._now), shelf) for card in cards
+        ]
         return sorted(views, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
 
     def _card_view(self, card: Card, score: Score, weight: float, shelf: str) -> dict[str, Any]:
@@ -359,10 +355,10 @@ def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _recommendation_versions(deck: Cards) -> Mapping[str, list[Recommendation]]:
-    found: dict[str, list[Recommendation]] = {}
-    for version in deck.store.entries(Recommendation):
-        found.setdefault(version.key, []).append(version)
+def _by_target(signals: Iterable[Signal]) -> dict[str, list[Signal]]:
+    found: dict[str, list[Signal]] = {}
+    for signal in signals:
+        found.setdefault(signal.target, []).append(signal)
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.skill import Kind
 from tacit.domain.stored import Bookmark, Mark, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Backport, Card, CardEvent, CardStatus, Recommendation, Signal
@@ -76,14 +76,6 @@ class Synced:
     read: int = 0
     written: int = 0
     problems: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Imported:
-    """Entries of a folder that were added to the ledger, and why others were not."""
-
-    entries: list[Record] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
 
 
 class CardLedger:
@@ -168,7 +160,9 @@ class CardLedger:
         """Return whether only a reviewer may see the card: the gate or a person is against its text."""
         if self.lesson_status(card) in _HIDDEN:
             return True
-        return not self.matches_lesson(card) and bool(findings_against_quoting(_lesson_text(lesson_of(card))))
+        lesson = lesson_of(card)
+        text = "\n".join((lesson.name, lesson.description, *lesson.tags, lesson.body))
+        return not self.matches_lesson(card) and bool(findings_against_quoting(text))
 
     def is_withheld(self, recommendation: Recommendation) -> bool:
         """Return whether the checks find something grave in a recommendation; the gate does not see these otherwise."""
@@ -215,7 +209,10 @@ class Cards(CardLedger):
         """`places` says where the files are; by default around the current folder. `location` overrides it."""
         self._places = places or card_places(str(Path.cwd()))
         self.memory = memory
-        super().__init__(memory.context.store, location or _project_location(self._places), now=memory.context.now)
+        if location is None:
+            root, user = Path(self._places.root), user_slug(self._places.account)
+            location = CardLocation(root=root, user=user, folder=CardFolder(root / BELOW / user, within=root))
+        super().__init__(memory.context.store, location, now=memory.context.now)
         self.verdicts: dict[str, Verdict] = {}
         """Card id → the last verdict of the gate on it, in this process."""
         self._pending: list[Record] | None = None
@@ -240,7 +237,13 @@ class Cards(CardLedger):
                 return
             user = user_slug(self._places.account)
             location = CardLocation(root=Path(self._places.home), user=user, folder=folder, shelf=GLOBAL)
-            shared = Cards(_peer_memory(self.memory, store), self._places, location=location)
+            from tacit.api import Tacit as Memory  # imported late: the API takes long to load
+
+            settings, scope = self.memory.context, Scope(Level.ORGANISATION)
+            peer = Memory(
+                store, config=settings.config, scope=scope, embedder=lambda: settings.embedder, clock=settings.now
+            )
+            shared = Cards(peer, self._places, location=location)
             shared.by_person = self.by_person
             shared.sync()
             yield shared
@@ -251,21 +254,17 @@ class Cards(CardLedger):
         if not self.location.folder.exists:
             return False
         if self._uses_folder is None:
-            is_shared = self.shelf == GLOBAL
-            self._uses_folder = self.by_person if is_shared else self._has_consent() or not self._is_tracked()
+            if self.shelf == GLOBAL:
+                self._uses_folder = self.by_person
+            else:  # anybody may have filled a folder that came with the repository
+                is_wanted = self.store.bookmarks.get(_consent(self.location.folder).path) is not None
+                below = self.folder.relative_to(self.root).as_posix()
+                self._uses_folder = is_wanted or not is_tracked(str(self.root), below)
         return self._uses_folder
 
     def is_hidden_from_agents(self, card: Card) -> bool:
         """Return whether a shared card was not reviewed at home; such cards are for people only."""
         return self.shelf == GLOBAL and not self.by_person and not self.is_reviewed(card)
-
-    def _has_consent(self) -> bool:
-        """Return whether a person asked to use this folder."""
-        return self.store.bookmarks.get(_consent(self.location.folder).path) is not None
-
-    def _is_tracked(self) -> bool:
-        """Return whether the folder came with the repository, so that anybody may have filled it."""
-        return is_tracked(str(self.root), self.folder.relative_to(self.root).as_posix())
 
     # --- adding -------------------------------------------------------------------------------------------------
 
@@ -346,20 +345,20 @@ class Cards(CardLedger):
     def sync(self) -> Synced:
         """Synchronise ledger and folder, and write people's decisions back; belongs at the start of every command."""
         self._clear_cache()
-        self.last_sync = Synced(problems=self._ignored_folder())
-        if self.syncs_folder and not self._is_in_sync(self.location.folder):
-            with self.transaction():
-                pass
+        self.last_sync = Synced()
+        folder = self.location.folder
+        if self.syncs_folder:
+            if self.store.bookmarks.get(str(folder.path)) != folder.bookmark():
+                with self.transaction():
+                    pass
+        elif self.shelf != GLOBAL and folder.exists:
+            ignored = f"{folder.path} came with the repository and is ignored; {_USE_FOLDER}"
+            self.last_sync = Synced(problems=(ignored,))
         result = self.last_sync
         if self._decided_cards():
             with self.transaction():
                 self.add(*self._decided_cards())
         return result
-
-    def _ignored_folder(self) -> tuple[str, ...]:
-        if self.shelf == GLOBAL or not self.location.folder.exists or self.syncs_folder:
-            return ()
-        return (f"{self.folder} came with the repository and is ignored; {_USE_FOLDER}",)
 
     def start_folder(self) -> None:
         """Create the folder and write the whole ledger into it; only a person may start one that came by git."""
@@ -380,9 +379,9 @@ class Cards(CardLedger):
             found = folder.read(by=self.user, at=self.now())
             plan = plan_import(found.entries, self._own_entries())
             assert self._pending is not None
-            imported = self._import(plan, source=str(folder.path))
-            self._pending += imported.entries
-        return Synced(read=len(imported.entries), problems=(*found.problems, *imported.problems))
+            imported, problems = self._import(plan, source=str(folder.path))
+            self._pending += imported
+        return Synced(read=len(imported), problems=(*found.problems, *problems))
 
     def export_folder(self, folder: CardFolder) -> Synced:
         """Write what another folder lacks of the ledger into it."""
@@ -395,9 +394,6 @@ class Cards(CardLedger):
             folder.write_index(self.index())
         return Synced(written=len(plan.unwritten), problems=found.problems)
 
-    def _is_in_sync(self, folder: CardFolder) -> bool:
-        return self.store.bookmarks.get(str(folder.path)) == folder.bookmark()
-
     def _import_new_lines(self, folder: CardFolder) -> bool:
         """Import new lines of the own folder and queue what it lacks; return whether nothing had to be done."""
         before = folder.bookmark()
@@ -406,29 +402,42 @@ class Cards(CardLedger):
             return True
         found = folder.read(by=self.user, at=self.now())
         plan = plan_sync(found.entries, self._own_entries())
-        imported = self._import(plan, source=str(folder.path))
+        imported, problems = self._import(plan, source=str(folder.path))
         assert self._pending is not None
         self._pending += plan.unwritten
-        problems = (*found.problems, *imported.problems)
-        self.last_sync = Synced(read=len(imported.entries), written=len(plan.unwritten), problems=problems)
+        problems = [*found.problems, *problems]
+        self.last_sync = Synced(read=len(imported), written=len(plan.unwritten), problems=tuple(problems))
         return False
 
     def _own_entries(self) -> dict[type[LedgerEntry], list[Record]]:
         """Return what belongs into this user's files, by sort."""
         return {sort: [entry for entry in self._all(sort) if entry.by == self.user] for sort in FILES}  # type: ignore[misc]
 
-    def _import(self, plan: SyncPlan, *, source: str) -> _Imported:
-        """Add what files say; each card's newest text passes the gate. What was purged is not imported again."""
+    def _import(self, plan: SyncPlan, *, source: str) -> tuple[list[Record], list[str]]:
+        """Add what files say; return the added entries, and why others were not added.
+
+        Each card's newest text passes the gate. What was purged is not imported again.
+        """
         newest = {(type(entry), entry.key): entry for entry in [*plan.unknown, *plan.final]}
-        imported = _Imported()
-        for entry in plan.unknown:
-            is_newest = newest[type(entry), entry.key] is entry
-            self._import_entry(_from_file(entry), imported, source=source if is_newest else "")
+        imported: list[Record] = []
+        problems: list[str] = []
+
+        def add(entry: Record, source: str) -> None:
+            try:
+                linked = self._linked(entry, source) if isinstance(entry, Card) else entry
+                self._add_to_ledger(linked)
+            except GateRefusal as refusal:
+                problems.append(f"{FILES[type(entry)]} {entry.key}: {refusal.message}; it stays in the file only")
+            else:
+                imported.append(linked)
+
+        for entry in plan.unknown:  # an earlier version does not pass the gate
+            add(_from_file(entry), source if newest[type(entry), entry.key] is entry else "")
         for entry in plan.final:
-            later = self._later(entry)
-            is_ours = self._is_last_own_version(entry)
-            self._import_entry(later if is_ours else _from_file(later), imported, source=source)
-        return imported
+            times = [each.at for each in self._all(type(entry)) if each.key == entry.key]
+            later = replace(entry, at=_just_after(max([self.now(), *times])), id="")
+            add(later if self._is_last_own_version(entry) else _from_file(later), source)
+        return imported, problems
 
     def _is_last_own_version(self, entry: Record) -> bool:
         """Return whether an entry repeats the last version that was not read from a file."""
@@ -436,17 +445,6 @@ class Cards(CardLedger):
             each for each in self._all(type(entry)) if each.key == entry.key and not getattr(each, "from_file", False)
         ]
         return bool(own) and meaning(own[-1]) == meaning(entry)
-
-    def _import_entry(self, entry: Record, imported: _Imported, *, source: str) -> None:
-        """Add one entry of a file; without a source it is an earlier version, which does not pass the gate."""
-        try:
-            linked = self._linked(entry, source) if isinstance(entry, Card) else entry
-            self._add_to_ledger(linked)
-        except GateRefusal as refusal:
-            problem = f"{FILES[type(entry)]} {entry.key}: {refusal.message}; it stays in the file only"
-            imported.problems.append(problem)
-        else:
-            imported.entries.append(linked)
 
     def _linked(self, card: Card, source: str) -> Card:
         """Return a card of a file with its lesson: that of a version with the same text, or a new one from the gate."""
@@ -458,11 +456,6 @@ class Cards(CardLedger):
         if not source:  # purged together with that lesson, but not approved by it: the text differs
             return replace(linked, version_id="", id="")
         return self.admit(linked, origin=Origin.EXTERNAL, by=FROM_FILES, source=source)
-
-    def _later(self, entry: Record) -> Record:
-        """Return the same entry with a time after every version in the ledger."""
-        times = [each.at for each in self._all(type(entry)) if each.key == entry.key]
-        return replace(entry, at=_just_after(max([self.now(), *times])), id="")
 
     # --- people's decisions -------------------------------------------------------------------------------------
 
@@ -494,20 +487,6 @@ def shared_folder(places: CardPlaces) -> Path:
     return Path(places.shared) if places.shared else Path(places.home) / BELOW / user_slug(places.account)
 
 
-def _project_location(places: CardPlaces) -> CardLocation:
-    root, user = Path(places.root), user_slug(places.account)
-    return CardLocation(root=root, user=user, folder=CardFolder(root / BELOW / user, within=root))
-
-
-def _peer_memory(memory: Tacit, store: Store) -> Tacit:
-    """Return a memory with the same settings over the person's own store."""
-    from tacit.api import Tacit as Memory  # imported late: the API takes long to load
-
-    context = memory.context
-    scope = Scope(Level.ORGANISATION)
-    return Memory(store, config=context.config, scope=scope, embedder=lambda: context.embedder, clock=context.now)
-
-
 def _status_from_lesson(held: StoredVersion, card: Card) -> CardStatus | None:
     if held.status in RECALLABLE:
         return card.status if card.status in _IN_USE else CardStatus.ACCEPTED
@@ -527,10 +506,6 @@ def _from_file(entry: Record) -> Record:
 def _consent(folder: CardFolder) -> Bookmark:
     """Return the bookmark that records a person's wish to use a folder."""
     return Bookmark(path=f"{folder.path}#kept", size=0, modified_ns=0, mark=Mark(line=1))
-
-
-def _lesson_text(content: SkillContent) -> str:
-    return "\n".join((content.name, content.description, *content.tags, content.body))
 
 
 def _advice_text(each: Recommendation) -> str:

@@ -263,7 +263,8 @@ def invalid_value(value: Any) -> str:
         if not isinstance(here, dict | list):
             continue
         if depth > MAX_DEPTH:
-            return f"`{_first_names(where)}` is nested too deeply; at most {MAX_DEPTH} levels are allowed"
+            names = ".".join(where.replace("[", ".[").split(".")[:4]).replace(".[", "[")
+            return f"`{names}` is nested too deeply; at most {MAX_DEPTH} levels are allowed"
         if len(here) > MAX_ITEMS:
             return f"`{where or 'it'}` has {len(here):,} items; at most {MAX_ITEMS:,} are allowed"
         items = here.items() if isinstance(here, dict) else enumerate(here)
@@ -276,11 +277,6 @@ def _field_below(where: str, name: str | int) -> str:
     if len(where) > 200:
         return where
     return f"{where}[{name}]" if isinstance(name, int) else f"{where}.{name[:60]}" if where else name[:60]
-
-
-def _first_names(where: str) -> str:
-    parts = where.replace("[", ".[").split(".")
-    return ".".join(parts[:4]).replace(".[", "[")
 
 
 # --- comparing ledger and folder ----------------------------------------------------------------------------------

@@ -50,12 +50,17 @@ def index_page(content: IndexContent, now: datetime) -> str:
     by_priority = sorted(open_ones, key=lambda each: (-priority(each), -(_age_days(each, now) or 0), each.key))
     stale = [each for each in open_ones if (_age_days(each, now) or 0) >= STALE_DAYS]
     by_age = sorted(stale, key=lambda each: (-(_age_days(each, now) or 0), -priority(each), each.key))
-    latest = [_card_line(card, content) for card in _newest(content.cards, content.shows)]
+    latest = [
+        _line(card.title, card.key, card.ts) + _review_mark(card, content)
+        for card in _newest(content.cards, content.shows)
+    ]
+    current = [card for card in content.cards if card.status not in GONE]
+    top = [_scored_line(card, content) for card in _best(current, content, TOP)]
     backports = [_line(each.target_skill, each.key, each.ts) for each in _newest(content.backports, lambda _: True)]
     advised = _newest(content.recommendations, content.advises)
     recommendations = [_line(each.title, each.key, each.ts) + _file_mark(each) for each in advised]
     sections = (
-        ("Top Aha Cards (score)", _top(content), "_(none yet)_"),
+        ("Top Aha Cards (score)", top, "_(none yet)_"),
         ("Open Recommendations", _recommendation_lines(by_priority, content, now), "_(none)_"),
         (f"Stale Recommendations (≥{STALE_DAYS}d)", _recommendation_lines(by_age, content, now), "_(none)_"),
         ("Backport Candidates (preview)", _candidates(content), "_(none yet)_"),
@@ -81,17 +86,13 @@ def _best(cards: Iterable[Card], content: IndexContent, limit: int) -> list[Card
     return list(islice(filter(content.shows, ranked), limit))
 
 
-def _top(content: IndexContent) -> list[str]:
-    current = [card for card in content.cards if card.status not in GONE]
-    return [_scored_line(card, content) for card in _best(current, content, TOP)]
-
-
 def _candidates(content: IndexContent) -> list[str]:
     done = backported_ids(content.cards, content.backports)
+    accepted = {card.key for card in content.cards if card.status is CardStatus.ACCEPTED and content.is_reviewed(card)}
     found = [
         card
         for card in content.cards
-        if is_candidate(card, content.scores[card.key], done, is_reviewed=_is_accepted(card, content))
+        if is_candidate(card, content.scores[card.key], done, is_reviewed=card.key in accepted)
     ]
     ranked = _best(found, content, CANDIDATES)
     return [f"{_scored_line(card, content)} [{plain_title(card.primary_skill or UNKNOWN_SKILL)}]" for card in ranked]
@@ -101,27 +102,18 @@ def _scored_line(card: Card, content: IndexContent) -> str:
     return _line(card.title, card.key, f"score {content.scores[card.key].total}") + _review_mark(card, content)
 
 
-def _card_line(card: Card, content: IndexContent) -> str:
-    return _line(card.title, card.key, card.ts) + _review_mark(card, content)
-
-
 def _review_mark(card: Card, content: IndexContent) -> str:
     return "" if content.is_reviewed(card) else " (not reviewed)"
 
 
 def _recommendation_lines(ranked: Iterable[Recommendation], content: IndexContent, now: datetime) -> list[str]:
     """Return the first that may be shown; only as many are checked as needed."""
-    return [_recommendation_line(each, now) for each in islice(filter(content.advises, ranked), LATEST)]
-
-
-def _recommendation_line(each: Recommendation, now: datetime) -> str:
-    age = _age_days(each, now)
-    since = "unknown age" if age is None else f"{age}d ago"
-    return _line(each.title, each.key, f"{each.effective_status}, {each.scope}, {since}") + _file_mark(each)
-
-
-def _is_accepted(card: Card, content: IndexContent) -> bool:
-    return card.status is CardStatus.ACCEPTED and content.is_reviewed(card)
+    lines = []
+    for each in islice(filter(content.advises, ranked), LATEST):
+        age = _age_days(each, now)
+        since = "unknown age" if age is None else f"{age}d ago"
+        lines.append(_line(each.title, each.key, f"{each.effective_status}, {each.scope}, {since}") + _file_mark(each))
+    return lines
 
 
 def _file_mark(each: Recommendation) -> str:

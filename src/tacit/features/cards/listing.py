@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +26,6 @@ _MIN_OVERLAP = 0.5
 _NOT_PRINTED = frozenset({"note", "key"})
 _TIMES = ("ts", "last_touched_ts")
 _NOT_REVIEWED = "not reviewed in your own store (tacit review)"
-_WEIGHTS = (("title", 3.0), ("when_to_use", 3.0), ("tags", 2.0))
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that a reader does not see."""
 
@@ -87,7 +86,10 @@ def list_cards(deck: Cards, filters: CardFilters) -> CardList:
         found, withheld = _matching(deck, filters)
         more, also_withheld = _matching(shared, filters, project=deck) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
-    ranked = sorted([*found, *more], key=_order)
+    ranked = sorted(
+        [*found, *more],
+        key=lambda each: (-each.relevance, -each.score.total, -each.card.at.timestamp(), each.card.key),
+    )
     items = ranked[: filters.limit] if filters.limit > 0 else ranked
     return CardList(items=items, total=len(ranked), withheld=dict(withheld + also_withheld), is_empty=is_empty)
 
@@ -106,10 +108,6 @@ def _is_visible(character: str) -> bool:
     return character in "\n\t" or is_shown
 
 
-def _order(found: ListedCard) -> tuple[float, int, float, str]:
-    return (-found.relevance, -found.score.total, -found.card.at.timestamp(), found.card.key)
-
-
 def _matching(
     deck: Cards, filters: CardFilters, *, project: Cards | None = None
 ) -> tuple[list[ListedCard], Counter[str]]:
@@ -119,7 +117,9 @@ def _matching(
     known = project.cards() if project else {}
     found: list[ListedCard] = []
     for card in deck.cards().values():
-        if card.key in known or card.status in GONE or not _passes(card, filters):
+        if card.key in known or card.status in GONE or filters.skill not in ("", card.primary_skill):
+            continue
+        if filters.tag and filters.tag not in card.tags:
             continue
         relevance = relevance_of(card, filters.query)
         if filters.query and relevance <= 0:
@@ -134,11 +134,6 @@ def _matching(
     return found, withheld
 
 
-def _passes(card: Card, filters: CardFilters) -> bool:
-    has_skill = not filters.skill or card.primary_skill == filters.skill
-    return has_skill and (not filters.tag or filters.tag in card.tags)
-
-
 def relevance_of(card: Card, query: str) -> float:
     """Return how well a card matches a query: title, occasion and tags count more; 0 where too few words match."""
     wanted = set(query_terms(query))
@@ -149,14 +144,10 @@ def relevance_of(card: Card, query: str) -> float:
     everywhere = term_set(line)
     if not literal and len(wanted & everywhere) < _MIN_OVERLAP * len(wanted):
         return 0.0
-    weight = len(wanted & everywhere) + sum(each * len(wanted & words) for each, words in _weighted_fields(card))
+    weight = float(len(wanted & everywhere))
+    for text, more in ((card.title, 3.0), (card.when_to_use, 3.0), (" ".join(card.tags), 2.0)):
+        weight += more * len(wanted & term_set(text))
     return literal + weight / len(wanted)
-
-
-def _weighted_fields(card: Card) -> Iterator[tuple[float, frozenset[str]]]:
-    for name, weight in _WEIGHTS:
-        value = getattr(card, name)
-        yield weight, term_set(value if isinstance(value, str) else " ".join(value))
 
 
 def _why_held_back(ledger: CardLedger, card: Card) -> str:

@@ -94,9 +94,10 @@ class Notebook:
         for reading in readings:
             if reading in self._fresh or not self._reads(reading):
                 continue
-            again = [arguments for tool, arguments, _ in self._answers if tool == reading]
-            if again:
-                self._call(reading, json.loads(self._telling(reading, again)))
+            again = [(arguments, text) for tool, arguments, text in self._answers if tool == reading]
+            if again:  # with the arguments whose answer names what the task names, otherwise the last
+                telling = (arguments for arguments, text in again if self._named(text))
+                self._call(reading, json.loads(next(telling, again[-1][0])))
             else:
                 self._take(reading)
 
@@ -123,7 +124,8 @@ class Notebook:
         if any(name not in step.arguments for name in self._tools[reading].required):
             self._cannot(reading)
             return
-        for source in self._sources(step, parameters):
+        used = set(_PARAMETER.findall(json.dumps(step.arguments)))
+        for source in [each.reading for each in parameters if each.name in used and self._reads(each.reading)]:
             if source != reading and not any(tool == source for tool, _, _ in self._answers):
                 self._take(source)
         arguments = self._arguments(step, parameters)
@@ -143,10 +145,6 @@ class Notebook:
 
     def _named(self, text: str) -> bool:
         return any(name in text for name in identifiers(self._task))
-
-    def _sources(self, step: SkillStep, parameters: Sequence[Parameter]) -> list[str]:
-        used = set(_PARAMETER.findall(json.dumps(step.arguments)))
-        return [each.reading for each in parameters if each.name in used and self._reads(each.reading)]
 
     def _arguments(self, step: SkillStep, parameters: Sequence[Parameter]) -> dict[str, Any] | None:
         """Return a step's arguments with all parameters filled in; None if one is unknown."""
@@ -178,13 +176,6 @@ class Notebook:
         for tool, _, text in self._answers:
             texts.setdefault(tool, []).append(text)
         return texts
-
-    def _telling(self, reading: str, asked: Sequence[str]) -> str:
-        """Return the arguments whose answer names what the task names, otherwise the last."""
-        for tool, arguments, text in self._answers:
-            if tool == reading and self._named(text):
-                return arguments
-        return asked[-1]
 
     def _call(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         if self._left <= 0:
@@ -321,9 +312,10 @@ class _Attempt:
 
     def _round(self) -> bool:
         """Read what open skills need, follow those whose case holds; return whether anything was done."""
-        readings = _readings(case for item in self._open for case in self._cases(item))
+        cases = (case for item in self._open for case in self._cases(item))
+        readings = [each.reading for case in cases for each in case.conditions if each.reading not in ("", TASK)]
         self._asked = list(dict.fromkeys([*self._asked, *readings]))
-        self.notebook.look_at(readings)
+        self.notebook.look_at(dict.fromkeys(readings))
         called = [(item, case) for item in self._open if (case := self._called_for(item))]
         ending = [(item, case) for item, case in called if ALONE in item.version.content.tags]
         for item, case in ending[:1] or _in_order(called):
@@ -388,18 +380,8 @@ class _Attempt:
 def _asked_of(task: str, items: Sequence[Item]) -> list[Condition]:
     """Return the goal conditions of a task: postconditions of its skills that can be read and that the task asks for."""
     words = term_set(task)
-    found = {
-        condition: None
-        for item in items
-        for condition in item.version.content.postconditions
-        if condition.relation and (not condition.when or condition.when in words)
-    }
-    return list(found)
-
-
-def _readings(cases: Iterable[Case]) -> list[str]:
-    readings = (condition.reading for case in cases for condition in case.conditions)
-    return [reading for reading in dict.fromkeys(readings) if reading not in ("", TASK)]
+    found = (each for item in items for each in item.version.content.postconditions)
+    return list(dict.fromkeys(each for each in found if each.relation and (not each.when or each.when in words)))
 
 
 def _in_order(called: Sequence[tuple[Item, Case]]) -> list[tuple[Item, Case]]:

@@ -162,7 +162,10 @@ def compare(
     held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
     means = informative_metrics(held)
     metrics = metrics or means
-    by_arm: dict[str, list[ResultRow]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
+    # the reference, then the predefined arms, then the others by name
+    places = {name: place for place, name in enumerate(ARMS)} | {reference: -1}
+    names = sorted({row.arm for row in held}, key=lambda name: (places.get(name, len(places)), _by_size(name)))
+    by_arm: dict[str, list[ResultRow]] = {name: [] for name in names}
     for row in held:
         by_arm[row.arm].append(row)
     differences = _differences(by_arm, reference, metrics)
@@ -195,12 +198,7 @@ def paired(
         return None
     if split := _in_several_groups([*first, *second]):
         raise Mistake(split, code="split_groups", hint="compare rows of one suite, measured in one version of it")
-    groups = {row.exercise: row.group for row in first}
-    totals: dict[str, tuple[float, float]] = {}
-    for exercise in both:
-        total, count = totals.get(groups[exercise], (0.0, 0.0))
-        totals[groups[exercise]] = (total + _mean(ours[exercise]) - _mean(theirs[exercise]), count + 1)
-    held = list(totals.values())
+    held = _group_totals(first, {each: _mean(ours[each]) - _mean(theirs[each]) for each in both})
     widest = 1.0 if METRICS[metric].share else 0.0
     estimate = paired_interval(held, widest=widest)
     p = sign_flip([total for total, _ in held])
@@ -267,13 +265,6 @@ def _in_several_groups(rows: Iterable[ResultRow]) -> str:
     return f"{len(examples)} exercises are in several groups, such as {examples[0]}" if examples else ""
 
 
-def _ordered(names: set[str], reference: str) -> list[str]:
-    """Order arms: the reference, then the predefined arms, then the others by name."""
-    known = [name for name in ARMS if name in names and name != reference]
-    others = names - set(known) - {reference}
-    return [reference, *known, *sorted(others, key=_by_size)]
-
-
 def _by_size(name: str) -> tuple[str, int, str]:
     """Sort arms of a learning curve (`name@tasks`) by their number."""
     start, at, tasks = name.rpartition("@")
@@ -308,19 +299,15 @@ def _figures(
 ) -> ArmFigures:
     rows = by_arm[name]
     ours, theirs = _by_exercise(rows, "success"), _by_exercise(by_arm[reference], "success")
-    changes = _changes(rows, ours, theirs)
+    changes = sorted(_changes(rows, ours, theirs), key=lambda each: (-abs(each.arm - each.reference), each.exercise))
     return ArmFigures(
         arm=name,
         attempts=len(rows),
         seeds=tuple(sorted({row.seed for row in rows})),
         means={metric: mean for metric in means if (mean := _mean_of(rows, metric))},
         differences=differences[name],
-        regressions=tuple(
-            sorted((c for c in changes if c.arm < c.reference), key=lambda c: (c.arm - c.reference, c.exercise))
-        ),
-        gains=tuple(
-            sorted((c for c in changes if c.arm > c.reference), key=lambda c: (c.reference - c.arm, c.exercise))
-        ),
+        regressions=tuple(each for each in changes if each.arm < each.reference),
+        gains=tuple(each for each in changes if each.arm > each.reference),
         unpaired=len(ours.keys() ^ theirs.keys()),
     )
 
@@ -347,16 +334,20 @@ def _changes(
 
 
 def _mean_of(rows: Sequence[ResultRow], metric: str) -> Estimate | None:
-    found = _by_exercise(rows, metric)
-    if not found:
+    held = _group_totals(rows, {exercise: _mean(values) for exercise, values in _by_exercise(rows, metric).items()})
+    if not held:
         return None
+    return clustered_share(held) if METRICS[metric].share else clustered(held)
+
+
+def _group_totals(rows: Sequence[ResultRow], values: Mapping[str, float]) -> list[tuple[float, float]]:
+    """Return the sum of the exercises' values, and their number, for each group."""
     groups = {row.exercise: row.group for row in rows}
     totals: dict[str, tuple[float, float]] = {}
-    for exercise, values in found.items():
+    for exercise, value in values.items():
         total, count = totals.get(groups[exercise], (0.0, 0.0))
-        totals[groups[exercise]] = (total + _mean(values), count + 1)
-    held = list(totals.values())
-    return clustered_share(held) if METRICS[metric].share else clustered(held)
+        totals[groups[exercise]] = (total + value, count + 1)
+    return list(totals.values())
 
 
 def _by_exercise(rows: Sequence[ResultRow], metric: str) -> dict[str, dict[int, float]]:

@@ -173,7 +173,11 @@ def build_report(
 def with_transcript(report: EvalReport, rows: Sequence[ResultRow], transcript: RunTranscript) -> EvalReport:
     """Return the report with what was asked and done, and with what a constant answer would earn."""
     constant = transcript.constant_answer(rows)
-    low = _not_above_constant(report, rows, transcript) if constant else ()
+    measured = [name for name in report.comparison.names if constant and not report.tallies[name].is_unaided]
+    margins = {
+        name: margin_over_constant([row for row in rows if row.arm == name], transcript.right) for name in measured
+    }
+    low = tuple(name for name, margin in margins.items() if margin and not margin.is_shown)
     summary, limitations = report.summary, report.limitations
     if constant and low:
         name = f"{constant_label(constant)} ({share(constant.success)})"
@@ -193,7 +197,7 @@ def with_transcript(report: EvalReport, rows: Sequence[ResultRow], transcript: R
 
 def tally_arms(rows: Sequence[ResultRow], arms: Sequence[Arm] = ()) -> dict[str, ArmTally]:
     """Count how often each arm had an aid, and how often its agent abstained."""
-    known = {**ARMS, **{arm.name: arm for arm in arms}}
+    from_memory = {arm.name for arm in {**ARMS, **{arm.name: arm for arm in arms}}.values() if arm.aid in FROM_MEMORY}
     by_arm: dict[str, list[ResultRow]] = {}
     for row in rows:
         by_arm.setdefault(row.arm, []).append(row)
@@ -201,7 +205,7 @@ def tally_arms(rows: Sequence[ResultRow], arms: Sequence[Arm] = ()) -> dict[str,
         name: ArmTally(
             attempts=len(held),
             abstained=sum(row.score.abstained for row in held),
-            aided=sum(bool(row.aid_sources) for row in held) if _takes_from_memory(known.get(name)) else None,
+            aided=sum(bool(row.aid_sources) for row in held) if name in from_memory else None,
         )
         for name, held in by_arm.items()
     }
@@ -359,47 +363,25 @@ def _without_unaided(comparison: Comparison, tallies: Mapping[str, ArmTally]) ->
     )
 
 
-def _not_above_constant(report: EvalReport, rows: Sequence[ResultRow], transcript: RunTranscript) -> tuple[str, ...]:
-    measured = [name for name in report.comparison.names if not report.tallies[name].is_unaided]
-    margins = {
-        name: margin_over_constant([row for row in rows if row.arm == name], transcript.right) for name in measured
-    }
-    return tuple(name for name, margin in margins.items() if margin and not margin.is_shown)
-
-
-def _takes_from_memory(arm: Arm | None) -> bool:
-    return arm is not None and arm.aid in FROM_MEMORY
-
-
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _arm_limitations(tallies: Mapping[str, ArmTally]) -> list[Limitation]:
-    found = []
-    for name, tally in tallies.items():
-        if tally.is_unaided:
-            message = (
-                f"Arm {name}: memory had no aid in any of {_counted(tally.attempts, 'attempt')}; its effect is unknown."
-            )
-            found.append(Limitation("no_aid", message))
-        if tally.is_silent:
-            abstained = of_attempts(tally.abstained, tally.attempts)
-            message = (
-                f"Arm {name}: the agent abstained in {abstained} attempts; what an agent that acts would do is unknown."
-            )
-            found.append(Limitation("agent_abstained", message))
-    return found
 
 
 def _limitations(
     comparison: Comparison, rows: Sequence[ResultRow], wanted: int, tallies: Mapping[str, ArmTally]
 ) -> list[Limitation]:
-    found = _arm_limitations(tallies)
+    found: list[Limitation] = []
 
     def add(code: str, message: str) -> None:
         found.append(Limitation(code, message))
 
+    for name, tally in tallies.items():
+        if tally.is_unaided:
+            attempts = _counted(tally.attempts, "attempt")
+            add("no_aid", f"Arm {name}: memory had no aid in any of {attempts}; its effect is unknown.")
+        if tally.is_silent:
+            often = f"Arm {name}: the agent abstained in {of_attempts(tally.abstained, tally.attempts)} attempts"
+            add("agent_abstained", f"{often}; what an agent that acts would do is unknown.")
     if wanted > len(rows):
         add("incomplete", f"The run is incomplete: {len(rows):,} of {wanted:,} attempts were made.")
     if comparison.groups < GROUPS_MIN:
@@ -419,15 +401,12 @@ def _limitations(
         add("unpaired", f"Exercises that only one of both arms attempted are not compared: {counts}.")
     broken = sum(bool(row.note) for row in rows)
     if broken:
-        add(
-            "broken_off", f"{_counted(broken, 'attempt')} ended early by an error or a limit; scored as they were then."
-        )
+        ended = f"{_counted(broken, 'attempt')} ended early by an error or a limit"
+        add("broken_off", f"{ended}; scored as they were then.")
     aided = [each for each in comparison.others if not tallies[each.arm].is_unaided]
     sizes = [difference.detectable for each in aided if (difference := each.differences.get("success"))]
     if sizes and max(sizes) > NOTABLE:
         add("low_power", f"Success: {undetectable(max(sizes))}.")
-    add(
-        "scope",
-        "Intervals hold for tasks like these with this agent; other agents, suites and training runs may differ.",
-    )
+    others = "other agents, suites and training runs may differ."
+    add("scope", f"Intervals hold for tasks like these with this agent; {others}")
     return found

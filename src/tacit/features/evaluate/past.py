@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import NotFound
@@ -158,13 +157,6 @@ class _Library:
         self.skills = memory.skills(statuses=RECALLABLE)
         self._ends: dict[str, tuple[datetime | None, str]] = {}
 
-    @cached_property
-    def _sources(self) -> dict[str, list[tuple[datetime | None, str]]]:
-        return {
-            stored.version.id: [self._end(source) for source in stored.version.provenance.trajectory_ids]
-            for stored in self.skills
-        }
-
     def unknown_to(self, episode: Episode) -> tuple[str, ...]:
         """Return the skills that an attempt could not have been shown, or was shown."""
         shown = {
@@ -181,7 +173,7 @@ class _Library:
 
     def _was_known(self, stored: StoredVersion, episode: Episode) -> bool:
         assert episode.started_at is not None
-        sources = self._sources[stored.version.id]
+        sources = [self._end(source) for source in stored.version.provenance.trajectory_ids]
         ends = [end or stored.version.created_at for end, _ in sources] or [stored.version.created_at]
         sessions = {session for _, session in sources if session}
         return max(ends) < episode.started_at and episode.session_id not in sessions
@@ -203,12 +195,13 @@ def _looked(memory: Tacit, library: _Library, episode: Episode, trajectory: Traj
     assert episode.started_at is not None
     without = library.unknown_to(episode)
     given = memory.rank(_query(memory, trajectory.task.text, without)).items
-    found = {item.version_id: spared_by(trajectory, item.version.content, parts=_parts(item)) for item in given}
-    contents = {item.version_id: item for item in given}
+    found: dict[str, SavedBySkill] = {}
+    for item in given:
+        parts = {part.name: part.content for part in item.parts}
+        found[item.version_id] = _saved(item, *spared_by(trajectory, item.version.content, parts=parts))
     for item in _at_errors(memory, trajectory, without):
-        if item.version_id not in contents:
-            contents[item.version_id] = item
-            found[item.version_id] = spared_by(trajectory, item.version.content, beforehand=False)
+        if item.version_id not in found:
+            found[item.version_id] = _saved(item, *spared_by(trajectory, item.version.content, beforehand=False))
     return PastAttemptResult(
         trajectory_id=episode.id,
         session=episode.session_id or episode.id,
@@ -219,28 +212,19 @@ def _looked(memory: Tacit, library: _Library, episode: Episode, trajectory: Traj
         failures=sum(step.failed for step in trajectory.actions),
         given=tuple(item.name for item in given),
         tokens=sum(item.tokens for item in given),
-        spared=tuple(
-            SavedBySkill(
-                skill=contents[version_id].name, version_id=version_id, failures=tried, looks=looks, repeats=repeats
-            )
-            for version_id, (tried, looks, repeats) in found.items()
-            if tried or looks or repeats
-        ),
+        spared=tuple(each for each in found.values() if each.steps or each.repeats),
     )
+
+
+def _saved(item: Item, failures: tuple[int, ...], looks: tuple[int, ...], repeats: tuple[int, ...]) -> SavedBySkill:
+    return SavedBySkill(skill=item.name, version_id=item.version_id, failures=failures, looks=looks, repeats=repeats)
 
 
 def _query(memory: Tacit, text: str, without: tuple[str, ...], state: Mapping[str, str] | None = None) -> Query:
-    recall = memory.context.config.recall
+    recall, scope = memory.context.config.recall, memory.context.scope
     kinds = (Kind.LESSON,) if state else (Kind.PROCEDURE, Kind.LESSON)
-    return Query(
-        text=text,
-        k=recall.k,
-        budget_tokens=recall.budget_tokens,
-        scope=memory.context.scope,
-        state=state or {},
-        kinds=kinds,
-        without=without,
-    )
+    query = Query(text=text, scope=scope, state=state or {}, kinds=kinds, without=without)
+    return replace(query, k=recall.k, budget_tokens=recall.budget_tokens)
 
 
 def _at_errors(memory: Tacit, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:
@@ -251,10 +235,6 @@ def _at_errors(memory: Tacit, trajectory: Trajectory, without: tuple[str, ...]) 
         for item in memory.rank(_query(memory, trajectory.task.text, without, state)).items:
             if is_met(item.version.content.signature, step):
                 yield item
-
-
-def _parts(item: Item) -> dict[str, SkillContent]:
-    return {part.name: part.content for part in item.parts}
 
 
 def spared_by(
@@ -290,14 +270,15 @@ def spared_by(
         first = min(step.index for step in missed)
         tries |= {step.index for step in missed}
         looks |= {step.index for step in steps.values() if first < step.index < right and _idle(step, matching)}
-    known_from = (
-        -1 if beforehand else min((step.index for step in steps.values() if _brings(content, step)), default=-1)
-    )
+    # a lesson that is found by an error saves nothing before it
+    errors = (step.index for step in steps.values() if step.failed and is_met(content.signature, step))
+    known_from = -1 if beforehand else min(errors, default=-1)
     repeats = {index for index in matching if steps[index].failed}
-    tried, looked, repeated = (
-        tuple(sorted(index for index in found if index > known_from)) for found in (tries, looks - tries, repeats)
-    )
-    return tried, looked, repeated
+
+    def later(found: set[int]) -> tuple[int, ...]:
+        return tuple(sorted(index for index in found if index > known_from))
+
+    return later(tries), later(looks - tries), later(repeats)
 
 
 def _too_early(index: int, steps: Mapping[int, Step], places: Mapping[int, Sequence[int]]) -> bool:
@@ -316,23 +297,15 @@ def _too_early(index: int, steps: Mapping[int, Step], places: Mapping[int, Seque
     return all(any(waited_for(before, place) for before in range(place)) for place in places[index])
 
 
-def _brings(content: SkillContent, step: Step) -> bool:
-    """Whether a step's error is the one that a lesson is found by."""
-    return step.failed and is_met(content.signature, step)
-
-
 def _missed(step: Step, right: Step, content: SkillContent, matching: Collection[int]) -> bool:
     """Whether a step is a failed try at what another step did in the end, and not what the skill says."""
     if not step.failed or step.index in matching:
         return False
     if content.kind is Kind.LESSON and content.signature and is_met(content.signature, step):
         return True
-    return not _forms(step).isdisjoint(_forms(right))
-
-
-def _forms(step: Step) -> set[tuple[str, ...]]:
-    """Return what stays the same when a call is tried again."""
-    return {act.retry_key for act in operations_of(step.tool, step.arguments)}
+    # the keys stay the same when a call is tried again
+    tried, worked = ({act.retry_key for act in operations_of(each.tool, each.arguments)} for each in (step, right))
+    return not tried.isdisjoint(worked)
 
 
 def _idle(step: Step, matching: Collection[int]) -> bool:

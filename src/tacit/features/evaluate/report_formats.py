@@ -146,17 +146,26 @@ def _markdown_lines(report: EvalReport) -> Iterator[str]:
     yield f"\n**{_cell(report.summary.text)}**"
     yield f"\nExercises: {comparison.exercises:,}, tasks: {comparison.groups:,}. Intervals: 95 %, bootstrap of whole tasks."
     yield "\n## Success\n"
-    yield from _success_table(report)
+    header = ["arm", "success", f"vs {comparison.reference}", "p (Holm)", "result", "detectable", "by seed"]
+    header += ["lost", "won", "aided", *(["abstained"] if report.has_abstentions else [])]
+    rows = [_success_row(report, figures) for figures in comparison.arms]
+    if report.constant:
+        dashes = [UNKNOWN] * (len(header) - 2)
+        rows.append([constant_label(report.constant), share(report.constant.success), *dashes])
+    yield from _table(header, rows)
     yield from (f"\n{_cell(line)}" for line in report.footnotes(comparison.metrics))
     for metric in comparison.metrics:
         if metric != "success" and metric not in report.idle_metrics:
             yield f"\n## {METRICS[metric].label.capitalize()}\n"
-            header = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "result")
-            yield from _table(header, [_metric_row(report, figures, metric) for figures in comparison.arms])
-    yield from _transfer_sections(report)
+            columns = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "result")
+            yield from _table(columns, [_metric_row(report, figures, metric) for figures in comparison.arms])
+    if transfer := _transfer(report):
+        yield "\n## Transfer and forgetting\n"
+        rows = [[name, _change_interval("success", found), result_of(found)] for name, found in transfer.items()]
+        yield from _table(("what", "difference in success", "result"), rows)
     if report.curve:
         yield "\n## Learning curve\n"
-        rows = [(point.arm, f"{point.tasks:,}", _interval("success", point.success)) for point in report.curve]
+        rows = [[point.arm, f"{point.tasks:,}", _interval("success", point.success)] for point in report.curve]
         yield from _table(("arm", "training tasks", "success"), rows)
     for figures in comparison.others:
         if figures.regressions:
@@ -173,16 +182,6 @@ def _markdown_lines(report: EvalReport) -> Iterator[str]:
     yield from (f"- {_cell(each.message)}" for each in report.limitations)
 
 
-def _success_table(report: EvalReport) -> Iterator[str]:
-    header = ["arm", "success", f"vs {report.comparison.reference}", "p (Holm)", "result", "detectable", "by seed"]
-    header += ["lost", "won", "aided", *(["abstained"] if report.has_abstentions else [])]
-    rows = [_success_row(report, figures) for figures in report.comparison.arms]
-    if report.constant:
-        dashes = [UNKNOWN] * (len(header) - 2)
-        rows.append([constant_label(report.constant), share(report.constant.success), *dashes])
-    return _table(header, rows)
-
-
 def _success_row(report: EvalReport, figures: ArmFigures) -> list[str]:
     found, tally = figures.differences.get("success"), report.tallies[figures.arm]
     if found:
@@ -192,13 +191,6 @@ def _success_row(report: EvalReport, figures: ArmFigures) -> list[str]:
         counts = [UNKNOWN] * 4
     abstained = [of_attempts(tally.abstained, tally.attempts)] if report.has_abstentions else []
     return [*_metric_row(report, figures, "success"), *counts, of_attempts(tally.aided, tally.attempts), *abstained]
-
-
-def _transfer_sections(report: EvalReport) -> Iterator[str]:
-    rows = [(name, _change_interval("success", found), result_of(found)) for name, found in _transfer(report).items()]
-    if rows:
-        yield "\n## Transfer and forgetting\n"
-        yield from _table(("what", "difference in success", "result"), rows)
 
 
 def _transfer(report: EvalReport) -> dict[str, ArmDifference]:
@@ -258,16 +250,16 @@ def report_parts(report: EvalReport) -> Iterator[ReportPart]:
     yield f"[bold]{escape(clean(report.summary.text))}[/bold]\n"
     yield _terminal_table(report)
     if report.constant:
-        yield _dim(constant_sentence(report.constant))
-    yield from (_dim(line) for line in report.footnotes(["success"]))
-    yield from (_dim(f"{name}: {_change_interval('success', found)}") for name, found in _transfer(report).items())
+        yield dim(constant_sentence(report.constant))
+    yield from (dim(line) for line in report.footnotes(["success"]))
+    yield from (dim(f"{name}: {_change_interval('success', found)}") for name, found in _transfer(report).items())
     for figures in comparison.arms:
         if text := tally_text(report.tallies[figures.arm], abstentions=report.has_abstentions):
-            yield _dim(f"{figures.arm}: {text}")
+            yield dim(f"{figures.arm}: {text}")
     for figures in comparison.others:
         yield from lost_lines(figures, report.divergences)
     yield f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Limitations:"
-    yield from (_dim(f"  {each.message}") for each in report.limitations)
+    yield from (dim(f"  {each.message}") for each in report.limitations)
 
 
 def _terminal_table(report: EvalReport) -> Table:
@@ -301,13 +293,14 @@ def lost_lines(figures: ArmFigures, divergences: Mapping[tuple[str, str], CallDi
     for change in lost[:_LISTED]:
         divergence = divergences.get((figures.arm, change.exercise), CallDivergence())
         detail = f" ({change.detail})" if change.detail else ""
-        yield _dim(f"  {change.exercise}: {divergence.asked}" if divergence.asked else f"  {change.exercise}{detail}")
+        yield dim(f"  {change.exercise}: {divergence.asked}" if divergence.asked else f"  {change.exercise}{detail}")
         if divergence.reference or divergence.arm:
             did, reference = divergence.arm or UNKNOWN, divergence.reference or UNKNOWN
-            yield _dim(f"    did {did}{detail}; the reference did {reference}")
+            yield dim(f"    did {did}{detail}; the reference did {reference}")
     if len(lost) > _LISTED:
-        yield _dim(f"  and {len(lost) - _LISTED} more; --json lists all of them")
+        yield dim(f"  and {len(lost) - _LISTED} more; --json lists all of them")
 
 
-def _dim(text: str) -> str:
+def dim(text: str) -> str:
+    """Return a text as a dim line for a terminal."""
     return f"[dim]{escape(clean(text))}[/dim]"

@@ -19,6 +19,7 @@ from tacit.features.evaluate.aids import FROM_MEMORY, Aids
 from tacit.features.evaluate.commands import require_running, suite_options
 from tacit.features.evaluate.comparison import informative_metrics
 from tacit.features.evaluate.eval_report import all_zero, constant_sentence, share, tally_arms, tally_text
+from tacit.features.evaluate.report_formats import dim
 from tacit.features.evaluate.run_record import RunResult, read_run
 from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import (
@@ -252,6 +253,9 @@ def _report_on_interrupt(folder: Path) -> Iterator[None]:
 def _run_document(done: RunResult) -> dict[str, Any]:
     constant = read_transcript(done.folder).constant_answer(done.rows)
     floor = dataclasses.asdict(constant) if constant else None
+    arms = {arm.name: _arm_figures(done, arm) for arm in done.header.arms}
+    for figures in arms.values():
+        figures.update({name: round(value, 4) for name, value in figures.items() if isinstance(value, float)})
     return {
         "folder": str(done.folder),
         "complete": done.complete,
@@ -262,7 +266,7 @@ def _run_document(done: RunResult) -> dict[str, Any]:
         "remarks": [remark.message for remark in done.header.remarks],
         "remark_codes": [remark.code for remark in done.header.remarks],
         "seeds": done.header.seeds,
-        "arms": {arm.name: _rounded(_arm_figures(done, arm)) for arm in done.header.arms},
+        "arms": arms,
         "constant_answer": floor,
         "floor": floor,
         "set_aside": dict(done.header.set_aside),
@@ -273,7 +277,10 @@ def _arm_figures(done: RunResult, arm: Arm) -> dict[str, Any]:
     rows = [row for row in done.rows if row.arm == arm.name]
     notes = [row.note for row in rows if row.note]
     known = informative_metrics(done.rows)
-    means = {name: _mean([row.figure(name) for row in rows if name in known]) for name in (*_SHARES, *_MEANS)}
+    means: dict[str, float | None] = {}
+    for name in (*_SHARES, *_MEANS):
+        values = [value for row in rows if name in known and (value := row.figure(name)) is not None]
+        means[name] = sum(values) / len(values) if values else None
     tally = tally_arms(rows, [arm]).get(arm.name)
     return {
         "attempts": len(rows),
@@ -285,27 +292,25 @@ def _arm_figures(done: RunResult, arm: Arm) -> dict[str, Any]:
     }
 
 
-def _mean(figures: Sequence[float | None]) -> float | None:
-    known = [figure for figure in figures if figure is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
-
-
 def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iterator[ReportPart]:
     figures = {arm.name: _arm_figures(done, arm) for arm in done.header.arms}
     labels = {**_SHARES, **_MEANS}
     known = [name for name in labels if any(each[name] is not None for each in figures.values())]
     idle = [name for name in known if name != "success" and not any(each[name] for each in figures.values())]
-    yield _figures_table(figures, [name for name in known if name not in idle])
+    table = Table(box=None, pad_edge=False)
+    shown = [name for name in known if name not in idle]
+    for column in ("arm", "attempts", *(labels[name] for name in shown), "broken off"):
+        table.add_column(column, justify="left" if column == "arm" else "right")
+    for name, each in figures.items():
+        cells = [_cell(metric, each[metric]) for metric in shown]
+        table.add_row(escape(name), str(each["attempts"]), *cells, str(each["broken_off"]))
+    yield table
     if constant := read_transcript(done.folder).constant_answer(done.rows):
-        yield _dim(constant_sentence(constant))
+        yield dim(constant_sentence(constant))
     tallies = tally_arms(done.rows, done.header.arms)
     abstentions = any(tally.abstained for tally in tallies.values())
     if line := all_zero([*(labels[name] for name in idle), *([] if abstentions else ["abstained"])]):
-        yield _dim(line)
+        yield dim(line)
     for name, tally in tallies.items():
         if text := tally_text(tally, abstentions=abstentions):
             empty = "; memory had no aid, so this arm was not measured" if tally.is_unaided else ""
@@ -315,25 +320,15 @@ def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iter
     if waiting:
         yield f"[yellow]{counted(waiting, 'version')} waiting for review; run `tacit review`.[/yellow]"
     for name, each in figures.items():
-        yield from (_dim(f"{name}: {one_line(clean(note), 110)}") for note in each["notes"])
+        yield from (dim(f"{name}: {one_line(clean(note), 110)}") for note in each["notes"])
     if watched := done.header.watched:
-        yield _dim(one_line(f"Files of the agent that are watched for changes: {', '.join(watched)}.", 200))
+        yield dim(one_line(f"Files of the agent that are watched for changes: {', '.join(watched)}.", 200))
     yield from (f"[yellow]{escape(remark.message)}[/yellow]" for remark in done.header.remarks)
     if continued:
-        yield _dim(f"{counted(continued, 'attempt')} from an earlier run, {len(done.rows) - continued} made now.")
-    yield _dim(
+        yield dim(f"{counted(continued, 'attempt')} from an earlier run, {len(done.rows) - continued} made now.")
+    yield dim(
         f"\nRecorded in {done.folder}. Differences, intervals and lost exercises:\n  tacit eval report {done.folder}"
     )
-
-
-def _figures_table(figures: Mapping[str, Mapping[str, Any]], shown: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("arm", "attempts", *({**_SHARES, **_MEANS}[name] for name in shown), "broken off"):
-        table.add_column(column, justify="left" if column == "arm" else "right")
-    for name, each in figures.items():
-        cells = [_cell(metric, each[metric]) for metric in shown]
-        table.add_row(escape(name), str(each["attempts"]), *cells, str(each["broken_off"]))
-    return table
 
 
 def _cell(metric: str, value: float | None) -> str:
@@ -349,7 +344,3 @@ def _name_table(what: str, rows: Sequence[tuple[str, str]]) -> Table:
     for name, text in rows:
         table.add_row(escape(name), escape(text))
     return table
-
-
-def _dim(text: str) -> str:
-    return f"[dim]{escape(clean(text))}[/dim]"

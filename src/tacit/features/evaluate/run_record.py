@@ -176,7 +176,11 @@ class RunRecord:
             self._lock = opened.enter_context(_locked(folder / LOCK))
             self.header = self._write_header(header)
             self._file = opened.enter_context(open_file(folder / ROWS, os.O_RDWR | os.O_APPEND | os.O_CREAT))
-            self.rows = _drop_torn_line(self._file, folder / ROWS, self.header)
+            self._file.seek(0)
+            data = self._file.read()
+            self.rows, whole = _parse_rows(data, folder / ROWS, self.header)
+            if len(data) > whole:  # an incomplete last line: the next row starts a new one
+                self._file.truncate(whole)
             opened.pop_all()  # keeps the lock until the record is closed
 
     def __enter__(self) -> RunRecord:
@@ -201,10 +205,14 @@ class RunRecord:
                 code="impossible_counts",
                 hint="tokens and steps are whole numbers from 0 on",
             )
-        self._file.write(b"".join(_line(row, self.header) for row in rows))
+        self._file.write(b"".join(self._line(row) for row in rows))
         self._file.flush()
         os.fsync(self._file.fileno())
         self.rows += rows
+
+    def _line(self, row: ResultRow) -> bytes:
+        """Encode a row with its seal as the last field."""
+        return msgspec.json.encode(row)[:-1] + f',"seal":"{self.header.seal(row)}"}}\n'.encode()
 
     def result(self) -> RunResult:
         """Return the run so far."""
@@ -213,7 +221,11 @@ class RunRecord:
     def _write_header(self, header: RunHeader) -> RunHeader:
         path = self.folder / RUN
         before = _read_header(path)
-        self._require_own_files(before)
+        for name in (ROWS, TRANSCRIPT) if before is None else ():  # files of this name may belong to something else
+            if _has_content(self.folder / name):
+                raise Refusal(
+                    f"{self.folder} has {name} but no {RUN}", code="foreign_files", hint="pass another folder (--out)"
+                )
         if before and not _has_content(self.folder / ROWS):
             before = None  # it failed before the first attempt, so there is nothing to mix with
         if before:
@@ -228,14 +240,6 @@ class RunRecord:
             header = replace(header, sealed=True)
         swap_in(path, msgspec.json.format(msgspec.json.encode(header), indent=1) + b"\n", mode=0o644)
         return header
-
-    def _require_own_files(self, before: RunHeader | None) -> None:
-        """Refuse a folder in which files with the names of a record belong to something else."""
-        for name in (ROWS, TRANSCRIPT):
-            if before is None and _has_content(self.folder / name):
-                raise Refusal(
-                    f"{self.folder} has {name} but no {RUN}", code="foreign_files", hint="pass another folder (--out)"
-                )
 
 
 def _has_content(path: Path) -> bool:
@@ -328,24 +332,9 @@ class _Seal:
     seal: str = ""
 
 
-def _line(row: ResultRow, header: RunHeader) -> bytes:
-    """Encode a row with its seal as the last field."""
-    return msgspec.json.encode(row)[:-1] + f',"seal":"{header.seal(row)}"}}\n'.encode()
-
-
 def _has_valid_counts(row: ResultRow) -> bool:
     counts = (row.context_tokens, row.output_tokens, row.score.steps, row.score.retries)
     return all(0 <= count < _COUNT_MAX for count in counts)
-
-
-def _drop_torn_line(file: BinaryIO, path: Path, header: RunHeader) -> list[ResultRow]:
-    """Return the complete rows and cut off an incomplete last line, so that the next row starts a new line."""
-    file.seek(0)
-    data = file.read()
-    rows, whole = _parse_rows(data, path, header)
-    if len(data) > whole:
-        file.truncate(whole)
-    return rows
 
 
 def _read_bytes(path: Path) -> bytes | None:

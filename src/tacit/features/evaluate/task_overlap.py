@@ -139,12 +139,18 @@ def find_leaks(train: Sequence[TaskProfile], tests: Sequence[TaskProfile]) -> li
     """Return the tests that training tasks give away, each with the task that has most of it."""
     everything = [*train, *tests]
     leaders = _tasks(everything)
-    is_own = _distinctiveshingles(everything, leaders)
+    held = {(leader, run) for each, leader in zip(everything, leaders, strict=True) for run in each.runs}
+    common, most = Counter(run for _, run in held), _few(leaders)
+
+    def is_own(run: Shingle) -> bool:
+        """Whether few tasks share a run of words."""
+        return common[run] <= most
+
     known = _Training(train, leaders, is_own=is_own, own_solutions=own_solutions(everything, leaders).keys())
     found = []
     for test, leader in zip(tests, leaders[len(train) :], strict=True):
-        held = min(known.giving_away(test, leader, runs=list(filter(is_own, test.runs))), default=None)
-        found += [Leak(test.key, train[held[1]].key, -held[0])] if held else []
+        given = min(known.giving_away(test, leader, runs=list(filter(is_own, test.runs))), default=None)
+        found += [Leak(test.key, train[given[1]].key, -given[0])] if given else []
     return found
 
 
@@ -210,16 +216,16 @@ class _Starts:
 
     def first(self, test: TaskProfile, share: float) -> list[int]:
         """Return the first task that gives away a test of which it has this share."""
-        if not _holds_enough(self._solution, test, share):
+        is_enough = share >= HELD and len(test.solution & self._solution) >= HELD * len(test.solution)
+        if not (is_enough if test.solution else share >= HELD_ALONE):
             return []
         ways = (False, True) if test.solution and test.solution == self._solution else (False,)
-        places = (self._place(test, calls, numberless=way) for calls in self._opened for way in ways)
+        places = []
+        for calls, way in product(self._opened, ways):
+            common = calls.intersection(test.seen)
+            by_answers = self._by_answers(calls, common, numberless=way)
+            places.append(by_answers.get(answers(test, common, numberless=way)))
         return sorted(place for place in places if place is not None)[:1]
-
-    def _place(self, test: TaskProfile, calls: frozenset[str], *, numberless: bool) -> int | None:
-        common = calls.intersection(test.seen)
-        by_answers = self._by_answers(calls, common, numberless=numberless)
-        return by_answers.get(answers(test, common, numberless=numberless))
 
     def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[Shingle, int]:
         """Return answers to the calls that the test also began with → the first task with these answers."""
@@ -237,13 +243,6 @@ def answers(matter: TaskProfile, calls: AbstractSet[str], *, numberless: bool) -
     return tuple(seen[call] for call in sorted(calls))
 
 
-def _holds_enough(solution: frozenset[str], test: TaskProfile, share: float) -> bool:
-    """Whether this share of a test's words and this part of its solution give it away."""
-    if not test.solution:
-        return share >= HELD_ALONE
-    return share >= HELD and len(test.solution & solution) >= HELD * len(test.solution)
-
-
 def _tasks(matters: Sequence[TaskProfile]) -> list[int]:
     """Return for each place the first place of its task: same key, or same words (numbers apart) and same solution.
 
@@ -257,31 +256,18 @@ def _tasks(matters: Sequence[TaskProfile]) -> list[int]:
     return groups.leaders()
 
 
-def _distinctiveshingles(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> Callable[[Shingle], bool]:
-    """Return a test for runs of words that few tasks share."""
-    held = {(leader, run) for matter, leader in zip(matters, leaders, strict=True) for run in matter.runs}
-    common = Counter(run for _, run in held)
-    most = _few(leaders)
-    return lambda run: common[run] <= most
-
-
 def own_solutions(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
     """Return solutions that only a few tasks share → their places."""
     most = _few(leaders)
-    return {
-        solution: places
-        for solution, places in _solved_alike(matters).items()
-        if len(places) > 1 and len({leaders[place] for place in places}) <= most
-    }
-
-
-def _solved_alike(matters: Sequence[TaskProfile]) -> dict[frozenset[str], list[int]]:
-    """Return solutions → their places."""
     holders: dict[frozenset[str], list[int]] = {}
     for place, matter in enumerate(matters):
         if matter.solution:
             holders.setdefault(matter.solution, []).append(place)
-    return holders
+    return {
+        solution: places
+        for solution, places in holders.items()
+        if len(places) > 1 and len({leaders[place] for place in places}) <= most
+    }
 
 
 def _few(leaders: Sequence[int]) -> float:
@@ -299,11 +285,13 @@ _NONE = frozenset({""})
 def near_duplicates(matters: Sequence[TaskProfile]) -> list[list[int]]:
     """Clusters of places whose tasks are nearly the same; places that stand alone are in no group."""
     groups = Clusters(len(matters))
-    blocks = _blocks(matters)
-    for one, other in _worded_alike(blocks, groups):
-        _join(one, other, groups)
-    for one, other in _worded_alike_but_for_numbers(blocks, groups):
-        _join(one, other, groups)
+    members: dict[Hashable, list[tuple[int, TaskProfile]]] = {}
+    for place, matter in enumerate(matters):
+        members.setdefault((matter.words, matter.numberless, matter.solution), []).append((place, matter))
+    blocks = [_Block(each) for each in members.values()]
+    for alike in (_worded_alike, _worded_alike_but_for_numbers):
+        for one, other in alike(blocks, groups):
+            _join(one, other, groups)
     for places in own_solutions(matters, groups.leaders()).values():
         own = _Block([(place, matters[place]) for place in places])
         _join(own, own, groups, exactly=True)
@@ -329,13 +317,6 @@ class _Block:
         if self.first.solution and self.first.solution == other.first.solution:
             return not same_start(self.first.numberless_seen, other.first.numberless_seen)
         return not same_start(self.first.seen, other.first.seen)
-
-
-def _blocks(matters: Sequence[TaskProfile]) -> list[_Block]:
-    members: dict[Hashable, list[tuple[int, TaskProfile]]] = {}
-    for place, matter in enumerate(matters):
-        members.setdefault((matter.words, matter.numberless, matter.solution), []).append((place, matter))
-    return [_Block(each) for each in members.values()]
 
 
 def _worded_alike(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[_Block, _Block]]:

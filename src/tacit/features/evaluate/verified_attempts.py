@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -49,10 +50,14 @@ def gather(
     an attempt if the caller knows it better.
     """
     episodes = [episode for episode in store.episodes() if not project or episode.project == project]
-    sound = [episode for episode in episodes if _is_sound(episode)]
+    sound = [
+        episode
+        for episode in episodes
+        if (episode.assessment.outcome, episode.assessment.grade) == (Outcome.SUCCESS, Grade.MACHINE)
+        and not (episode.superseded or episode.pruned)
+    ]
     whole = {episode.id: _at_work(store.trajectory(episode.id)) for episode in sound}
     crowds = _Crowds(store, episodes, whole)
-    taught = _Teachers(store)
     described = _Described(whole.values(), tools)
     attempts = [
         VerifiedAttempt(
@@ -60,7 +65,7 @@ def gather(
             task_key="",
             tools=described.of(whole[episode.id]),
             assessment=episode.assessment,
-            taught=taught.of(whole[episode.id]),
+            taught=_teachers(store, episode.session_id),
             crowded_by=crowds.of(episode),
             obeyed=_obeyed(whole[episode.id]),
         )
@@ -69,12 +74,6 @@ def gather(
     if named:
         return [dataclasses.replace(each, task_key=named(each.trajectory)) for each in attempts]
     return list(_keyed(attempts))
-
-
-def _is_sound(episode: Episode) -> bool:
-    known = episode.assessment
-    verified = known.outcome is Outcome.SUCCESS and known.grade is Grade.MACHINE
-    return verified and not episode.superseded and not episode.pruned
 
 
 def _at_work(trajectory: Trajectory) -> Trajectory:
@@ -170,25 +169,14 @@ class _Described:
         return attempt.environment.client, attempt.task.project
 
 
-class _Teachers:
-    """Which attempts the skills were learned from that an agent was shown."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._sources: dict[str, tuple[str, ...]] = {}
-
-    def of(self, attempt: Trajectory) -> tuple[tuple[str, ...], ...]:
-        uses = self._store.uses(session_id=attempt.session_id) if attempt.session_id else []
-        shown = dict.fromkeys(version for use in uses if not use.held_back for version in use.version_ids)
-        return tuple(sources for version in shown if (sources := self._of_version(version)))
-
-    def _of_version(self, version_id: str) -> tuple[str, ...]:
-        if version_id not in self._sources:
-            try:
-                self._sources[version_id] = self._store.version(version_id).version.provenance.trajectory_ids
-            except NotFound:  # purged since; then its attempts are gone too
-                self._sources[version_id] = ()
-        return self._sources[version_id]
+def _teachers(store: Store, session_id: str) -> tuple[tuple[str, ...], ...]:
+    """Return for each skill that an agent was shown in a session the attempts that it was learned from."""
+    uses = store.uses(session_id=session_id) if session_id else []
+    found = []
+    for version in dict.fromkeys(version for use in uses if not use.held_back for version in use.version_ids):
+        with suppress(NotFound):  # purged since; then its attempts are gone too
+            found.append(store.version(version).version.provenance.trajectory_ids)
+    return tuple(filter(None, found))
 
 
 class _Crowds:

@@ -75,11 +75,7 @@ def _ended(path: str) -> str:
 def _name(path: str) -> str:
     if not _NEEDS_QUOTES.search(path):
         return path
-    return '"' + _NEEDS_QUOTES.sub(lambda found: "\\" + _escape(found[0]), path) + '"'
-
-
-def _escape(character: str) -> str:
-    return _QUOTED.get(character) or f"{ord(character):03o}"
+    return '"' + _NEEDS_QUOTES.sub(lambda found: "\\" + (_QUOTED.get(found[0]) or f"{ord(found[0]):03o}"), path) + '"'
 
 
 Delta = Mapping[str, Any]

@@ -186,7 +186,8 @@ def plan_edits(
     write = writer(target)
     blocks = {card.id: _plain(host.text[card.start : card.end]) for card in marks.cards}
     added = [piece for piece in pieces if piece.id not in existing]
-    now = {piece.id: write(piece, _backport_of(marks, piece.id) or stamp.backport_id) for piece in pieces}
+    by = {card.id: card.backport_id for card in marks.cards if card.backport_id}
+    now = {piece.id: write(piece, by.get(piece.id, stamp.backport_id)) for piece in pieces}
     stale = [piece.id for piece in pieces if blocks.get(piece.id, now[piece.id]).strip() != now[piece.id].strip()]
     known = written or {}
     by_hand = [one for one in stale if one in known and known[one] != block_print(blocks[one])]
@@ -250,22 +251,15 @@ class _Planned:
     def _in_reference(self, host: TextFile, marks: Markers) -> TextFile:
         if self.added and host.text.strip():
             _check_end(marks, self.target.reference)
-        return _reference(_renewed(host, marks, self.renewed), self.stamp, self.added, self.result)
+        renewed = _edited(host, _renewals(host, marks, self.renewed))
+        return _reference(renewed, self.stamp, self.added, self.result)
 
     def _in_page(self, host: TextFile, marks: Markers) -> TextFile:
         apart = "\n" if self.target.kind is TargetKind.PAGE else ""
         if marks.block is None:
             _check_end(marks, self.target.main)
-            text_lines = (
-                block_start(self.stamp.backport_id),
-                HEADING,
-                "",
-                _FRAME,
-                "",
-                apart.join(self.added) + BLOCK_END,
-                "",
-            )
-            return joined(host, "\n".join(text_lines))
+            start, pieces = block_start(self.stamp.backport_id), apart.join(self.added)
+            return joined(host, "\n".join((start, HEADING, "", _FRAME, "", pieces + BLOCK_END, "")))
         assert marks.opening is not None
         edits: list[Edit] = [(*marks.opening, block_start(self.stamp.backport_id))]
         if self.added:
@@ -409,10 +403,6 @@ def _reference(host: TextFile, stamp: BackportStamp, added: Sequence[str], resul
     return joined(headed, "\n".join(added)) if added else headed
 
 
-def _renewed(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> TextFile:
-    return _edited(host, _renewals(host, marks, blocks))
-
-
 def _renewals(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> list[Edit]:
     """Return the edits that replace blocks with the same ids."""
     edits = []
@@ -445,10 +435,6 @@ def _trusted(text: str, path: str) -> Markers:
 def _check_end(marks: Markers, path: str) -> None:
     if marks.open_end:
         raise Mistake(f"{path} ends within {marks.open_end}", code="unclosed_end", hint="close it, then try again")
-
-
-def _backport_of(marks: Markers, identity: str) -> str:
-    return next((card.backport_id for card in marks.cards if card.id == identity), "")
 
 
 def _plain(text: str) -> str:

@@ -105,10 +105,18 @@ class Graduation:
         """Write a bundle, and with `apply` the target itself."""
         target = find_target(self._root, request.target)
         with exclusive(self._exports):
-            recovered = self._recover(target) if request.apply else self._require_complete(target)
+            with self.deck.transaction():  # read again after waiting for the lock
+                interrupted = self.half_done(target)
+            if interrupted and not request.apply:
+                raise _interruption(target, interrupted[0])
+            # so that it starts from complete files
+            recovered = tuple(self._undo(each["backport_id"]).backport.key for each in interrupted)
             with self.deck.transaction():
                 done = self._plan(request, target)
-                for path, data in self._bundle_files(request, done).items():
+                stamp = BackportStamp(backport_id=done.backport.key, generated_at=done.backport.ts)
+                requested = done.backport.requested
+                files = make_bundle(target, done.planned, requested, stamp=stamp, with_patch=request.make_diff)
+                for path, data in files.items():
                     put(self._exports, done.bundle.relative_to(self._exports) / path, data, mode=0o644)
                 self.deck.add(done.backport)
             return replace(self._apply(done) if request.apply else done, recovered=recovered)
@@ -182,7 +190,9 @@ class Graduation:
 
     def _choose(self, request: BackportRequest, target: Target, held: Mapping[str, bytes | None]) -> ChosenPieces:
         """Return the pieces that were requested; for a refresh without ids, all of the target that are known here."""
-        local = self._local if target.kind is TargetKind.SKILL else _ties_in_project(self._local)
+        local = self._local
+        if target.kind is not TargetKind.SKILL:  # it may name the project's own files, but no machine and no people
+            local = ProjectFacts(workspace=local.workspace, users=local.users)
         cards, skills = request.cards, request.skills
         if request.refresh and not (cards or skills):
             there = card_ids(read_text(held[target.host], path=target.host).text)
@@ -214,11 +224,6 @@ class Graduation:
                     found.setdefault(one, set()).add(print_)
         return found
 
-    def _bundle_files(self, request: BackportRequest, done: BackportResult) -> dict[str, bytes]:
-        stamp = BackportStamp(backport_id=done.backport.key, generated_at=done.backport.ts)
-        requested = done.backport.requested
-        return make_bundle(done.target, done.planned, requested, stamp=stamp, with_patch=request.make_diff)
-
     # --- applying and undoing -----------------------------------------------------------------------------------
 
     def _apply(self, done: BackportResult) -> BackportResult:
@@ -243,7 +248,9 @@ class Graduation:
         for identity in (*done.planned.added, *done.planned.refreshed):
             if identity not in cards:
                 continue  # a skill that is no card
-            if identity in done.planned.added and not _was_signalled(signals, identity, suffix):
+            # applying it to the same target again proves nothing
+            is_known = any(each.target == identity and each.context.endswith(suffix) for each in signals)
+            if identity in done.planned.added and not is_known:
                 kind = SignalKind.AHA_BACKPORTED
                 found.append(new_signal(self.deck, kind, identity, source=_SOURCE, context=context))
             if cards[identity].status is not CardStatus.BACKPORTED:
@@ -301,25 +308,6 @@ class Graduation:
                 found[each.key] = each
         return found
 
-    def _interrupted(self, target: Target) -> list[dict[str, Any]]:
-        """Return what is half done now, read again after waiting for the lock."""
-        with self.deck.transaction():
-            return self.half_done(target)
-
-    def _require_complete(self, target: Target) -> tuple[str, ...]:
-        """Refuse to plan on a target that is half done."""
-        for each in self._interrupted(target):
-            identity = each["backport_id"]
-            files = "; ".join(f"{path}: {state}" for path, state in each["files"].items())
-            message = f"backport {identity} of {target.path} was interrupted while {each['state']} ({files})"
-            hint = f"`tacit cards backport --undo {identity}` undoes it; the same command with --apply repairs it"
-            raise Refusal(message, code="backport_interrupted", hint=hint)
-        return ()
-
-    def _recover(self, target: Target) -> tuple[str, ...]:
-        """Undo interrupted backports, so that the next one starts from complete files."""
-        return tuple(self._undo(each["backport_id"]).backport.key for each in self._interrupted(target))
-
     def _applied_backport(self, identity: str) -> Backport:
         backport = self._backports().get(identity)
         if backport is None:
@@ -335,20 +323,19 @@ class Graduation:
         return backport
 
 
-def _was_signalled(signals: Sequence[Signal], identity: str, suffix: str) -> bool:
-    """Return whether a card has this signal for a target already: applying it again proves nothing."""
-    return any(each.target == identity and each.context.endswith(suffix) for each in signals)
+def _interruption(target: Target, found: Mapping[str, Any]) -> Refusal:
+    """Return the refusal to plan on a target that is half done."""
+    identity = found["backport_id"]
+    files = "; ".join(f"{path}: {state}" for path, state in found["files"].items())
+    message = f"backport {identity} of {target.path} was interrupted while {found['state']} ({files})"
+    hint = f"`tacit cards backport --undo {identity}` undoes it; the same command with --apply repairs it"
+    return Refusal(message, code="backport_interrupted", hint=hint)
 
 
 def _not_updated(planned: EditPlan, *, refresh: bool) -> list[str]:
     edited = [f"{one} was edited by hand in the target and stays as it is" for one in planned.by_hand if refresh]
     stale = [] if refresh else list(planned.stale)
     return [*edited, *([f"{', '.join(stale)} changed since; --refresh updates it"] if stale else [])]
-
-
-def _ties_in_project(local: ProjectFacts) -> ProjectFacts:
-    """Return what a file of the project must not name: paths of a machine and people, but not its own files."""
-    return ProjectFacts(workspace=local.workspace, users=local.users)
 
 
 def _summary(backport: Backport) -> dict[str, Any]:
@@ -376,6 +363,8 @@ def inspect_target(
     by_backport: dict[str, list[str]] = {}
     for card in marks.cards:
         by_backport.setdefault(card.backport_id, []).append(card.id)
+    found = {"backport_id": backport_id in shown.backport_ids or backport_id in by_backport} if backport_id else {}
+    found |= {"aha_id": card_id in ids} if card_id else {}
     return {
         "skill_md_markers": {
             "has_backport_start": shown.has_start,
@@ -391,24 +380,12 @@ def inspect_target(
         },
         "by_backport": by_backport,
         "requested": {"backport_id": backport_id or None, "aha_id": card_id or None},
-        "found": _found(shown, by_backport, ids, backport_id, card_id),
+        "found": found,
         "hook_markers": shown.hooks + (marks.hooks if target.reference else 0),
         "problems": _marker_problems(target, shown, marks),
         "remove_instructions": _removal_hints(target, backport_id, card_id),
         "markers": dict(_MARKERS),
     }
-
-
-def _found(
-    shown: Markers, by_backport: Mapping[str, list[str]], ids: list[str], backport_id: str, card_id: str
-) -> dict[str, bool]:
-    """Return whether the requested ids are there."""
-    found = {}
-    if backport_id:
-        found["backport_id"] = backport_id in shown.backport_ids or backport_id in by_backport
-    if card_id:
-        found["aha_id"] = card_id in ids
-    return found
 
 
 def _marker_problems(target: Target, shown: Markers, marks: Markers) -> list[str]:

@@ -7,7 +7,7 @@ code blocks, so that a page that explains markers has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 BLOCK_END = "<!-- self-learning:backport:end -->"
@@ -101,18 +101,12 @@ def card_ids(text: str) -> list[str]:
 
 def read_markers(text: str) -> Markers:
     """Find all markers of a text."""
-    reader = _Reader()
-    for start, end, line in _lines(text):
-        reader.take(start, end, line)
-    return reader.finished(text)
-
-
-def _lines(text: str) -> Iterator[tuple[int, int, str]]:
-    at = 0
+    reader, at = _Reader(), 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
-        yield at, end, text[at:end]
+        reader.take(at, end, text[at:end])
         at = end
+    return reader.finished()
 
 
 class _Reader:
@@ -158,13 +152,11 @@ class _Reader:
         if _CARD_END.fullmatch(bare):
             found = CardBlock(id=opened["id"], backport_id=opened["backport"] or "", start=at, end=end)
             self._cards.append(found)
+            self._card = None
         elif _CARD_START.fullmatch(bare) or _BLOCK_END.fullmatch(bare) or _BLOCK_START.fullmatch(bare):
             self._problems.append(f"the piece {opened['id']} is not closed")
             self._card = None
             return False
-        else:
-            return True
-        self._card = None
         return True
 
     def _in_code(self, line: str) -> bool:
@@ -177,7 +169,7 @@ class _Reader:
             self._fence = fence["mark"]
         return bool(self._fence)
 
-    def finished(self, text: str) -> Markers:
+    def finished(self) -> Markers:
         """What was found in the whole text."""
         if self._card is not None:
             self._problems.append(f"the piece {self._card[1]['id']} is not closed")

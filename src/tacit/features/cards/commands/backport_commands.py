@@ -151,17 +151,10 @@ def backport(ctx: CommandContext, *, target: Path | None, undo: str, **options: 
             code="no_target",
             hint="name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo",
         )
-    done = graduate(ctx, target, **options)
-    ctx.report(document(done), lambda: _show(ctx, done))
-
-
-def graduate(
-    ctx: CommandContext, target: Path, *, cards: tuple[str, ...], skills: tuple[str, ...], **flags: bool
-) -> BackportResult:
-    """Write the bundle, and with `apply` the target, if a person asks."""
-    if flags["apply"]:
+    if options["apply"]:
         ctx.caller.require_person(APPLY)
-    return graduation_of(ctx).backport(BackportRequest(target=target, cards=cards, skills=skills, **flags))
+    done = graduation_of(ctx).backport(BackportRequest(target=target, **options))
+    ctx.report(document(done), lambda: _show(ctx, done))
 
 
 def take_back(ctx: CommandContext, identity: str) -> None:

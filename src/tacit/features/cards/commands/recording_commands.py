@@ -45,7 +45,9 @@ _LARGEST = 1 << 24
 def place_drop_in_script(root: Path, folder: str = FOLDER) -> dict[str, Any]:
     """Write the script below a folder of the repository; return its path, and where a different script there was moved to."""
     script = root / (folder or FOLDER) / SCRIPT
-    _require_inside(root, script)
+    if not script.resolve().is_relative_to(root.resolve()):  # also by a link
+        hint = "name a folder below the repository's root"
+        raise Mistake(f"{script} is not in {root}", code="outside_repository", hint=hint)
     kept = script.with_name(KEPT)
     moved = _is_other_script(script)
     if moved and (is_there(kept) or is_link(kept)):
@@ -55,18 +57,11 @@ def place_drop_in_script(root: Path, folder: str = FOLDER) -> dict[str, Any]:
         script.parent.mkdir(parents=True, exist_ok=True)
         if moved:
             script.rename(kept)
-        _write_script(script, _script_text())
+        write_atomically(script, _script_text(), mode=0o755)
     except OSError as error:
         raise StoreOutage(f"cannot write {script}: {error.strerror}", hint="check the folder's permissions") from error
     placed = {"script": script.relative_to(root).as_posix(), "kept": None}
     return placed | ({"kept": kept.relative_to(root).as_posix()} if moved else {})
-
-
-def _require_inside(root: Path, script: Path) -> None:
-    """Refuse a place outside the repository, also one that a link leads to."""
-    if not script.resolve().is_relative_to(root.resolve()):
-        hint = "name a folder below the repository's root"
-        raise Mistake(f"{script} is not in {root}", code="outside_repository", hint=hint)
 
 
 def _is_other_script(script: Path) -> bool:
@@ -82,10 +77,6 @@ def _is_other_script(script: Path) -> bool:
 
 def _script_text() -> str:
     return (resources.files("tacit.features.cards") / SCRIPT.name).read_text(encoding="utf-8")
-
-
-def _write_script(script: Path, text: str) -> None:
-    write_atomically(script, text, mode=0o755)
 
 
 _BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18

@@ -16,7 +16,6 @@ from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import Suite
 from tacit.store import Store
 
-__all__ = ["SUITES", "Given", "Known", "Taught", "open_suite"]
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _SHOWN = 40
 

@@ -26,8 +26,7 @@ VERIFIED_BY = "reference calls"
 
 def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]:
     """Read the objects of a JSON Lines file (also .gz) that must have these fields; raise one error with every bad line."""
-    if not path.is_file():
-        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
+    require_data_file(path)
     opened = gzip.open if path.suffix == ".gz" else open
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -36,22 +35,31 @@ def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
-                row = _parse_row(line)
-                wrong = _problem(row, fields)
-                problems += [f"line {number}: {wrong}"] if wrong else []
-                rows += [] if wrong or row is None else [row]
+                try:
+                    row = parse_json(line)
+                except ValueError:
+                    row = None
+                if not isinstance(row, dict):
+                    problems.append(f"line {number}: no JSON object")
+                elif missing := [name for name, kind in fields.items() if not isinstance(row.get(name), kind)]:
+                    problems.append(f"line {number}: lacks {', '.join(missing)}")
+                else:
+                    rows.append(row)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise Mistake(f"{path} cannot be read: {error}", code="bad_data", hint="fetch the file again") from error
     if problems:
         description = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
-        raise Mistake(
-            f"{path} is not as expected: {description}",
-            code="bad_data",
-            hint="compare it with the suite's documentation",
-        )
+        hint = "compare it with the suite's documentation"
+        raise Mistake(f"{path} is not as expected: {description}", code="bad_data", hint=hint)
     if not rows:
         raise Mistake(f"{path} has no tasks", code="bad_data", hint="fetch the file again")
     return rows
+
+
+def require_data_file(path: Path) -> None:
+    """Raise `NotFound` if a file of the suite is missing."""
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
 
 
 def parse_json(text: str) -> Any:
@@ -87,26 +95,11 @@ def without_held_out(training: Iterable[Trajectory], held_out: Iterable[Trajecto
     return [trajectory for trajectory in training if tuple(terms(trajectory.task.text)) not in kept_back]
 
 
-def _parse_row(line: str) -> dict[str, Any] | None:
-    try:
-        row = parse_json(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
-
-
 def _finite_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is not a JSON number")
     return number
-
-
-def _problem(row: Mapping[str, Any] | None, fields: Mapping[str, type]) -> str:
-    if row is None:
-        return "no JSON object"
-    missing = [name for name, kind in fields.items() if not isinstance(row.get(name), kind)]
-    return f"lacks {', '.join(missing)}" if missing else ""
 
 
 _ADDRESS = ("address1", "address2", "city", "country", "state", "zip")
@@ -277,8 +270,7 @@ def _named_arguments(arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]
 
 
 def _read_tools(path: Path) -> dict[str, Tool]:
-    if not path.is_file():
-        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
+    require_data_file(path)
     try:
         classes: Mapping[str, Sequence[Mapping[str, Any]]] = parse_json(path.read_text("utf-8"))
         tools = [_bfcl_tool(tool) for documented in classes.values() for tool in documented]
