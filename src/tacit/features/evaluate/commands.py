@@ -106,11 +106,8 @@ def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | 
     run = read_run(folder)
     header = run.header
     if not run.rows:
-        raise Mistake(
-            f"the run in {folder} has no attempts yet",
-            code="no_attempts",
-            hint="repeat its `tacit eval run`, which continues it",
-        )
+        hint = "repeat its `tacit eval run`, which continues it"
+        raise Mistake(f"the run in {folder} has no attempts yet", code="no_attempts", hint=hint)
     plain = build_report(
         run.rows,
         reference=reference or header.arms[0].name,
@@ -157,9 +154,8 @@ def _read_text(file: str, source: str) -> str:
     if file == "-":
         data = sys.stdin.buffer.read(_BYTES_MAX + 1)
     elif not Path(file).is_file():
-        raise NotFound(
-            f"no such file: {file}", code="no_file", hint="pass a file of questions, or - for standard input"
-        )
+        hint = "pass a file of questions, or - for standard input"
+        raise NotFound(f"no such file: {file}", code="no_file", hint=hint)
     else:
         with Path(file).open("rb") as stream:
             data = stream.read(_BYTES_MAX + 1)
@@ -169,9 +165,8 @@ def _read_text(file: str, source: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise Mistake(
-            f"{source} line {line} is not UTF-8: {error.reason}", code="not_utf8", hint="save it as UTF-8"
-        ) from error
+        hint = "save it as UTF-8"
+        raise Mistake(f"{source} line {line} is not UTF-8: {error.reason}", code="not_utf8", hint=hint) from error
 
 
 def _recall_document(found: RecallReport) -> dict[str, Any]:

@@ -82,9 +82,8 @@ class LocalModel:
             yield
             return
         if adapter not in self._adapters:
-            raise NotFound(
-                f"no adapter {adapter!r}", code="no_adapter", hint=f"Adapters: {', '.join(self._adapters) or 'none'}."
-            )
+            hint = f"Adapters: {', '.join(self._adapters) or 'none'}."
+            raise NotFound(f"no adapter {adapter!r}", code="no_adapter", hint=hint)
         own = []
         try:
             for pair in self._adapters[adapter]:
@@ -184,9 +183,8 @@ def read_adapter_settings(folder: Path) -> dict[str, Any]:
     """Read the settings of an adapter; refused if it is not a plain LoRA."""
     path = folder / ADAPTER_SETTINGS
     if not path.is_file() or not (folder / ADAPTER_WEIGHTS).is_file():
-        raise NotFound(
-            f"no adapter in {folder}", code="no_adapter", hint=f"It would hold {path.name} and {ADAPTER_WEIGHTS}."
-        )
+        hint = f"It would hold {path.name} and {ADAPTER_WEIGHTS}."
+        raise NotFound(f"no adapter in {folder}", code="no_adapter", hint=hint)
     return _parse_adapter_settings(path.read_bytes(), folder)
 
 
@@ -212,9 +210,8 @@ def _base_hash_of_training(path: Path) -> str:
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
     except (ValueError, LookupError, TypeError, RecursionError) as fault:
-        raise Mistake(
-            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="export or train the adapter again"
-        ) from fault
+        hint = "export or train the adapter again"
+        raise Mistake(f"{path} cannot be read: {fault}", code="damaged_adapter", hint=hint) from fault
 
 
 def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_tokens: int) -> list[list[int]]:
@@ -291,11 +288,8 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
     except (ValueError, RecursionError) as error:
         raise _not_an_adapter(folder, error) from error
     if not same:
-        raise Refusal(
-            f"the files of the adapter {key} are not the registered ones",
-            code="files_changed",
-            hint="`tacit adapters remove` removes it; `tacit adapters train` trains a new one",
-        )
+        hint = "`tacit adapters remove` removes it; `tacit adapters train` trains a new one"
+        raise Refusal(f"the files of the adapter {key} are not the registered ones", code="files_changed", hint=hint)
     return held
 
 

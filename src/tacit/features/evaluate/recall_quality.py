@@ -65,9 +65,8 @@ def read_questions(text: str, *, source: str = "the questions", table: bool = Fa
             faults.append(f"line {line}: {_parse_error(error)}")
     if faults:
         more = f"; and {len(faults) - SHOWN_FAULTS} more" if len(faults) > SHOWN_FAULTS else ""
-        raise Mistake(
-            f"{source}: {'; '.join(faults[:SHOWN_FAULTS])}{more}", code="bad_questions", hint=f"a line reads: {form}"
-        )
+        hint = f"a line reads: {form}"
+        raise Mistake(f"{source}: {'; '.join(faults[:SHOWN_FAULTS])}{more}", code="bad_questions", hint=hint)
     if not found:
         raise Mistake(f"{source} has no questions", code="no_questions", hint=f"write one line for each: {form}")
     return found
@@ -90,9 +89,8 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
         parted = f", separated by commas, not {others[0]}" if others else ""
         raise Mistake(details, code="missing_column", hint=f"the first line names the columns: query,relevant{parted}")
     if doubled := next((name for name in columns if name and columns.count(name) > 1), ""):
-        raise Mistake(
-            f"{source} line 1 has the column {doubled} twice", code="repeated_column", hint="leave one of them out"
-        )
+        hint = "leave one of them out"
+        raise Mistake(f"{source} line 1 has the column {doubled} twice", code="repeated_column", hint=hint)
     for line, row in rows:
         yield line, partial(_cells, columns, row)
 

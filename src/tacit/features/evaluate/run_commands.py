@@ -89,11 +89,8 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
     data = given["data"] or (Path(options["data"]) if "data" in options else None)
     options.pop("data", None)
     if plan.suite == "own" and memory == "store":
-        raise Mistake(
-            "suite own asks what this store holds, so the store knows the answers",
-            code="store_knows_answers",
-            hint="--memory fresh",
-        )
+        message = "suite own asks what this store holds, so the store knows the answers"
+        raise Mistake(message, code="store_knows_answers", hint="--memory fresh")
     store = ctx.memory.context.store if plan.suite == "own" or memory == "store" else None
     opened = open_suite(plan.suite, data=data, store=store, options=options)
     teaches = memory == "store" or isinstance(opened, TeachingSuite)
@@ -192,11 +189,9 @@ def _require_typed_code(file: str, plan: RunPlan, typed: Mapping[str, str]) -> N
     named = [name for name in runs if name in plan.options and name not in typed]
     if named:
         again = " ".join(f"--option {name}={plan.options[name]}" for name in named)
-        raise Refusal(
-            f"{file} names code that would be run ({', '.join(named)}), which a file may not",
-            code="code_in_file",
-            hint=f"if you trust that code, remove it from the file and pass: {again}",
-        )
+        message = f"{file} names code that would be run ({', '.join(named)}), which a file may not"
+        hint = f"if you trust that code, remove it from the file and pass: {again}"
+        raise Refusal(message, code="code_in_file", hint=hint)
 
 
 def _require_memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> None:
@@ -206,11 +201,8 @@ def _require_memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequ
     if memory == "store":
         require_running(ctx)
     elif not isinstance(suite, TeachingSuite):
-        raise Mistake(
-            f"suite {suite.name} has no training tasks",
-            code="no_training_tasks",
-            hint="--memory store takes this store's skills; --arms none,oracle needs no memory",
-        )
+        hint = "--memory store takes this store's skills; --arms none,oracle needs no memory"
+        raise Mistake(f"suite {suite.name} has no training tasks", code="no_training_tasks", hint=hint)
 
 
 def _aid_memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Tacit | None:

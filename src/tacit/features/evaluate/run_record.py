@@ -200,11 +200,8 @@ class RunRecord:
     def append(self, rows: Sequence[ResultRow]) -> None:
         """Add rows; they are on disk when this returns."""
         if odd := [row.exercise for row in rows if not _has_valid_counts(row)]:
-            raise Mistake(
-                f"the agent reports impossible numbers for {odd[0]}",
-                code="impossible_counts",
-                hint="tokens and steps are whole numbers from 0 on",
-            )
+            hint = "tokens and steps are whole numbers from 0 on"
+            raise Mistake(f"the agent reports impossible numbers for {odd[0]}", code="impossible_counts", hint=hint)
         self._file.write(b"".join(self._line(row) for row in rows))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -223,18 +220,15 @@ class RunRecord:
         before = _read_header(path)
         for name in (ROWS, TRANSCRIPT) if before is None else ():  # files of this name may belong to something else
             if _has_content(self.folder / name):
-                raise Refusal(
-                    f"{self.folder} has {name} but no {RUN}", code="foreign_files", hint="pass another folder (--out)"
-                )
+                hint = "pass another folder (--out)"
+                raise Refusal(f"{self.folder} has {name} but no {RUN}", code="foreign_files", hint=hint)
         if before and not _has_content(self.folder / ROWS):
             before = None  # it failed before the first attempt, so there is nothing to mix with
         if before:
             if differences := header.differences(before):
-                raise Refusal(
-                    f"{self.folder} holds another run; it differs in: {'; '.join(differences.values())}",
-                    code="other_run",
-                    hint="pass another folder (--out), or repeat the run that is there",
-                )
+                message = f"{self.folder} holds another run; it differs in: {'; '.join(differences.values())}"
+                hint = "pass another folder (--out), or repeat the run that is there"
+                raise Refusal(message, code="other_run", hint=hint)
             header = replace(header, seeds=max(header.seeds, before.seeds), sealed=before.sealed)
         else:
             header = replace(header, sealed=True)
@@ -256,9 +250,8 @@ def read_run(folder: Path) -> RunResult:
     """Read a run, complete or not; a torn last line is ignored, and nothing is changed."""
     header = _read_header(folder / RUN)
     if header is None:
-        raise NotFound(
-            f"no run in {folder}: {RUN} is missing", code="no_run", hint="`tacit eval run … --out FOLDER` makes one"
-        )
+        hint = "`tacit eval run … --out FOLDER` makes one"
+        raise NotFound(f"no run in {folder}: {RUN} is missing", code="no_run", hint=hint)
     rows, _ = _parse_rows(_read_bytes(folder / ROWS) or b"", folder / ROWS, header)
     return RunResult(header=header, rows=tuple(rows), folder=folder)
 
@@ -270,21 +263,14 @@ def _read_header(path: Path) -> RunHeader | None:
     try:
         header = msgspec.json.decode(data, type=RunHeader)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Mistake(
-            f"{path} cannot be read: {error}", code="bad_run_header", hint="pass the folder of a run, or another one"
-        ) from error
+        hint = "pass the folder of a run, or another one"
+        raise Mistake(f"{path} cannot be read: {error}", code="bad_run_header", hint=hint) from error
     if header.format != FORMAT:
-        raise Mistake(
-            f"{path} has format {header.format}, not {FORMAT}",
-            code="other_format",
-            hint="read it with the version that wrote it",
-        )
+        hint = "read it with the version that wrote it"
+        raise Mistake(f"{path} has format {header.format}, not {FORMAT}", code="other_format", hint=hint)
     if not 1 <= header.seeds <= SEEDS_MAX:
-        raise Mistake(
-            f"{path} has an impossible number of seeds",
-            code="bad_run_header",
-            hint=f"restore the file; the number is 1 to {SEEDS_MAX}",
-        )
+        hint = f"restore the file; the number is 1 to {SEEDS_MAX}"
+        raise Mistake(f"{path} has an impossible number of seeds", code="bad_run_header", hint=hint)
     return header
 
 
@@ -295,9 +281,8 @@ def _parse_rows(data: bytes, path: Path, header: RunHeader) -> tuple[list[Result
     for number, line in enumerate(whole.splitlines(), start=1):
         row = _parse_row(line, f"{path} line {number}", header)
         if key_of(row) in rows:
-            raise Mistake(
-                f"{path} line {number} repeats an earlier attempt", code="row_repeated", hint="remove one of both lines"
-            )
+            hint = "remove one of both lines"
+            raise Mistake(f"{path} line {number} repeats an earlier attempt", code="row_repeated", hint=hint)
         rows[key_of(row)] = row
     return list(rows.values()), len(whole)
 
@@ -311,17 +296,11 @@ def _parse_row(line: bytes, where: str, header: RunHeader) -> ResultRow:
     if not _has_valid_counts(row):
         raise Mistake(f"{where} has impossible numbers", code="impossible_counts", hint=again)
     if foreign := header.foreign_parts(row):
-        raise Mistake(
-            f"{where} does not belong to this run: {RUN} does not know its {foreign}",
-            code="foreign_row",
-            hint="remove that line, or repeat the run in another folder",
-        )
+        message = f"{where} does not belong to this run: {RUN} does not know its {foreign}"
+        raise Mistake(message, code="foreign_row", hint="remove that line, or repeat the run in another folder")
     if header.sealed and msgspec.json.decode(line, type=_Seal).seal != header.seal(row):
-        raise Mistake(
-            f"{where} or {RUN} was changed after it was written: the seal does not match",
-            code="seal_broken",
-            hint=f"restore both files; or {again}",
-        )
+        message = f"{where} or {RUN} was changed after it was written: the seal does not match"
+        raise Mistake(message, code="seal_broken", hint=f"restore both files; or {again}")
     return row
 
 
@@ -350,11 +329,9 @@ def open_file(path: Path, flags: int, *, mode: int = 0o666) -> BinaryIO:
     except OSError as error:
         if error.errno not in _NOT_PLAIN:
             raise
-        raise Refusal(
-            f"{shown(path)} is not a regular file: {error.strerror}",
-            code="not_a_regular_file",
-            hint="remove it after looking at it, or use another folder (`tacit eval run … --out FOLDER`)",
-        ) from error
+        message = f"{shown(path)} is not a regular file: {error.strerror}"
+        hint = "remove it after looking at it, or use another folder (`tacit eval run … --out FOLDER`)"
+        raise Refusal(message, code="not_a_regular_file", hint=hint) from error
 
 
 def _locked(path: Path) -> BinaryIO:
@@ -363,11 +340,8 @@ def _locked(path: Path) -> BinaryIO:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         file.close()
-        raise Refusal(
-            f"another run writes into {path.parent}",
-            code="run_locked",
-            hint="wait for it, or pass another folder (--out)",
-        ) from error
+        hint = "wait for it, or pass another folder (--out)"
+        raise Refusal(f"another run writes into {path.parent}", code="run_locked", hint=hint) from error
     return file
 
 

@@ -167,11 +167,9 @@ class _Attempts:
     def _check_head(self) -> None:
         header = self._record.header
         if _uses_memory(header.arms) and self._aids.head() != self._head:
-            raise Refusal(
-                "the memory changed during the run: later arms would know more than earlier ones",
-                code="memory_changed",
-                hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit store backup`)",
-            )
+            message = "the memory changed during the run: later arms would know more than earlier ones"
+            hint = "repeat it in another folder while nothing else uses this store, or on a copy (`tacit store backup`)"
+            raise Refusal(message, code="memory_changed", hint=hint)
 
 
 def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> AttemptScore:
@@ -244,11 +242,8 @@ def _check(
         if twice:
             problems.append(f"{what} {_some(twice)} is there twice")
     if problems:
-        raise Mistake(
-            f"agent {actor.name!r} cannot run this: {'; '.join(problems)}",
-            code="cannot_run",
-            hint="leave those arms out (--arms)",
-        )
+        hint = "leave those arms out (--arms)"
+        raise Mistake(f"agent {actor.name!r} cannot run this: {'; '.join(problems)}", code="cannot_run", hint=hint)
 
 
 def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Arm], aids: Aids) -> None:
@@ -259,11 +254,9 @@ def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Ar
     if known:
         labels = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
         groups = len({exercise.group for exercise in exercises})
-        raise Refusal(
-            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {labels}",
-            code="tasks_known",
-            hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
-        )
+        message = f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {labels}"
+        hint = "measure with a memory that learned from other tasks (`tacit --store PATH learn …`)"
+        raise Refusal(message, code="tasks_known", hint=hint)
 
 
 def _files(actor: Actor) -> dict[str, str]:

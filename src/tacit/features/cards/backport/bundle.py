@@ -104,9 +104,8 @@ def put_back(delta: Delta, after: bytes) -> bytes | None:
         lines[int(start) : int(end)] = [str(text)]
     before = "".join(lines).encode()
     if fingerprint(before) != delta["was"]:
-        raise StoreOutage(
-            "the record of a backport does not lead back to what was there", hint="see `tacit store verify`"
-        )
+        hint = "see `tacit store verify`"
+        raise StoreOutage("the record of a backport does not lead back to what was there", hint=hint)
     return before
 
 

@@ -424,11 +424,8 @@ def _edited(file: TextFile, edits: Sequence[Edit]) -> TextFile:
 def _trusted(text: str, path: str) -> Markers:
     marks = read_markers(text)
     if marks.problems:
-        raise Mistake(
-            f"the markers in {path} are broken: {'; '.join(marks.problems)}",
-            code="broken_markers",
-            hint="correct them by hand, then try again",
-        )
+        message = f"the markers in {path} are broken: {'; '.join(marks.problems)}"
+        raise Mistake(message, code="broken_markers", hint="correct them by hand, then try again")
     return marks
 
 

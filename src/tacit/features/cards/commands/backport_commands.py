@@ -146,11 +146,8 @@ def backport(ctx: CommandContext, *, target: Path | None, undo: str, **options: 
         take_back(ctx, undo)
         return
     if target is None:
-        raise Mistake(
-            "a target is needed",
-            code="no_target",
-            hint="name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo",
-        )
+        hint = "name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo"
+        raise Mistake("a target is needed", code="no_target", hint=hint)
     if options["apply"]:
         ctx.caller.require_person(APPLY)
     done = graduation_of(ctx).backport(BackportRequest(target=target, **options))

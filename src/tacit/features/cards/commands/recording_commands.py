@@ -234,9 +234,8 @@ def _payload(file: str) -> dict[str, Any]:
     hint = "give one JSON object with event, aha_cards or recommendations"
     data = _payload_bytes(file)
     if len(data) > _BYTES_MAX:
-        raise Mistake(
-            "the payload is larger than 16 megabytes", code="payload_too_large", hint="record in several calls"
-        )
+        hint = "record in several calls"
+        raise Mistake("the payload is larger than 16 megabytes", code="payload_too_large", hint=hint)
     if not data.strip():
         raise Mistake("no payload was given", code="no_payload", hint=hint)
     try:

@@ -62,11 +62,9 @@ def _external(kind: str, name: str, rest: str, options: ActorOptions) -> Actor:
     from tacit.features.evaluate.actors import external
 
     if options.adapter not in ("", WITH_ADAPTER):
-        raise Mistake(
-            f"this agent cannot select an adapter, so --adapter {options.adapter} has no meaning",
-            code="adapter_not_selectable",
-            hint="pass --adapter yes if the agent uses the question's `adapter`",
-        )
+        message = f"this agent cannot select an adapter, so --adapter {options.adapter} has no meaning"
+        hint = "pass --adapter yes if the agent uses the question's `adapter`"
+        raise Mistake(message, code="adapter_not_selectable", hint=hint)
     own, max_calls = bool(options.adapter), options.max_calls
     if kind == "command":
         return external.CommandActor(rest, adapter=own, timeout_s=options.timeout_s, max_calls=max_calls)

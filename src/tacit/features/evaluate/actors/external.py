@@ -144,9 +144,8 @@ class CommandActor(_ExternalActor):
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise Mistake(
-                f"the agent's command cannot be parsed: {error}", code="bad_command", hint="quote it as for a shell"
-            ) from error
+            hint = "quote it as for a shell"
+            raise Mistake(f"the agent's command cannot be parsed: {error}", code="bad_command", hint=hint) from error
         if not self._words:
             raise Mistake("the agent's command is empty", code="empty_command", hint="command:python my_agent.py")
         self._timeout_s = timeout_s
@@ -183,11 +182,8 @@ class _Process:
             )
         except OSError as error:
             self._stderr.close()
-            raise NotFound(
-                f"the agent cannot be started: {words[0]}: {error.strerror}",
-                code="agent_not_started",
-                hint="check the command after command:",
-            ) from error
+            message = f"the agent cannot be started: {words[0]}: {error.strerror}"
+            raise NotFound(message, code="agent_not_started", hint="check the command after command:") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
@@ -328,11 +324,9 @@ def _errors_as_mistakes(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        raise Mistake(
-            f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})",
-            code="agent_raised",
-            hint="fix the agent and repeat the command; recorded attempts are kept",
-        ) from error
+        message = f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
+        hint = "fix the agent and repeat the command; recorded attempts are kept"
+        raise Mistake(message, code="agent_raised", hint=hint) from error
 
 
 def load_function(place: str) -> AnswerFunction:

@@ -103,9 +103,8 @@ class ChatServer:
         """`url` is the address before `/chat/completions`; `model` is the server's name of the model without an adapter."""
         check_url(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
         if not key.isascii() or not key.isprintable():
-            raise Mistake(
-                "the key holds characters that no request can carry", code="bad_key", hint="copy TACIT_MODEL_KEY again"
-            )
+            hint = "copy TACIT_MODEL_KEY again"
+            raise Mistake("the key holds characters that no request can carry", code="bad_key", hint=hint)
         self.url = f"{url.rstrip('/')}/chat/completions"
         self._model = model
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})

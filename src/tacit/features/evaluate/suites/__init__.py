@@ -39,15 +39,11 @@ class SuiteInput:
     def folder(self) -> Path:
         """Return the folder with the suite's files."""
         if self.data is None:
-            raise Mistake(
-                "this suite needs its files", code="no_data", hint="give the folder that holds them by --data"
-            )
+            hint = "give the folder that holds them by --data"
+            raise Mistake("this suite needs its files", code="no_data", hint=hint)
         if not self.data.is_dir():
-            raise NotFound(
-                f"no such folder: {self.data}",
-                code="no_data",
-                hint="give the folder that holds the suite's files by --data",
-            )
+            hint = "give the folder that holds the suite's files by --data"
+            raise NotFound(f"no such folder: {self.data}", code="no_data", hint=hint)
         return self.data
 
     def number(self, name: str, default: float) -> float:
@@ -58,22 +54,16 @@ class SuiteInput:
             found = math.nan
         if not math.isfinite(found):
             given_text = self.options[name][:_SHOWN]
-            raise Mistake(
-                f"{name} must be a number, not {given_text!r}",
-                code="bad_option_value",
-                hint=f"such as --option {name}={default:g}",
-            )
+            hint = f"such as --option {name}={default:g}"
+            raise Mistake(f"{name} must be a number, not {given_text!r}", code="bad_option_value", hint=hint)
         return found
 
     def whole(self, name: str, default: int) -> int:
         """Return an option as a whole number from 0 on."""
         text = self.options.get(name, str(default)).strip()
         if not _WHOLE.fullmatch(text):
-            raise Mistake(
-                f"{name} must be a whole number from 0 on, not {text[:_SHOWN]!r}",
-                code="bad_option_value",
-                hint=f"such as --option {name}={default}",
-            )
+            message = f"{name} must be a whole number from 0 on, not {text[:_SHOWN]!r}"
+            raise Mistake(message, code="bad_option_value", hint=f"such as --option {name}={default}")
         return int(text)
 
 
@@ -110,9 +100,8 @@ def open_suite(
     unknown = sorted(set(options or {}) - set(known.options))
     if unknown:
         offered = ", ".join(known.options) or "none"
-        raise Mistake(
-            f"{name} has no option {', '.join(unknown)}", code="unknown_option", hint=f"its options: {offered}"
-        )
+        hint = f"its options: {offered}"
+        raise Mistake(f"{name} has no option {', '.join(unknown)}", code="unknown_option", hint=hint)
     return known.make(SuiteInput(data=data, store=store, options=dict(options or {})))
 
 
@@ -133,11 +122,8 @@ def _telecom(given: SuiteInput) -> Suite:
 
     folder, options = given.folder(), given.options
     if "driver" not in options:
-        raise Mistake(
-            "suite telecom runs a driver, a Python file",
-            code="no_driver",
-            hint="name one that you trust: --option driver=PATH/telecom_env.py",
-        )
+        hint = "name one that you trust: --option driver=PATH/telecom_env.py"
+        raise Mistake("suite telecom runs a driver, a Python file", code="no_driver", hint=hint)
     driver = Path(options["driver"])
     checkout = Path(options["checkout"]) if "checkout" in options else None
     return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=given.whole("calls", 0))
@@ -158,11 +144,8 @@ def _own(given: SuiteInput) -> Suite:
         raise Mistake("this suite is made from a store", code="no_store", hint="run it in a project with a store")
     share = given.number("share", SHARE)
     if not 0 < share < 1:
-        raise Mistake(
-            f"share must be between 0 and 1, not {share:g}",
-            code="bad_option_value",
-            hint=f"such as --option share={SHARE:g}",
-        )
+        hint = f"such as --option share={SHARE:g}"
+        raise Mistake(f"share must be between 0 and 1, not {share:g}", code="bad_option_value", hint=hint)
     seed = given.whole("seed", 0)
     attempts = gather(given.store)
     if not attempts:

@@ -32,11 +32,9 @@ class OwnSuite(NextCallSuite):
         solved = [attempt for attempt in attempts if attempt.assessment.verified_success]
         asked = {attempt.trajectory.id: attempt for attempt in solved if attempt.task_key in held_out}
         if not asked:
-            raise Mistake(
-                f"none of {len(solved)} verified attempts belongs to a held-out task",
-                code="nothing_held_out",
-                hint="more verified work is needed (`tacit learn`), or a larger share to hold out",
-            )
+            message = f"none of {len(solved)} verified attempts belongs to a held-out task"
+            hint = "more verified work is needed (`tacit learn`), or a larger share to hold out"
+            raise Mistake(message, code="nothing_held_out", hint=hint)
         super().__init__(
             name,
             [attempt.trajectory for attempt in asked.values()],

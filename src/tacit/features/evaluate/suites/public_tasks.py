@@ -151,9 +151,8 @@ class RetailSuite(NextCallSuite):
     def __init__(self, data: Path, *, by: str = CUSTOMER) -> None:
         """`by` says what makes a group: all tasks about one customer, or each task."""
         if by not in (CUSTOMER, TASK):
-            raise Mistake(
-                f"by must be {CUSTOMER} or {TASK}, not {by!r}", code="bad_option_value", hint=f"by={CUSTOMER}"
-            )
+            hint = f"by={CUSTOMER}"
+            raise Mistake(f"by must be {CUSTOMER} or {TASK}, not {by!r}", code="bad_option_value", hint=hint)
         path = data / "test_visible_gold.jsonl"
         held_out = _retail_attempts(path)
         together = (
@@ -197,11 +196,8 @@ def _reference_calls(actions: Iterable[Mapping[str, Any]]) -> list[Call]:
             if action["name"] in _TOOL_NAMES
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise Mistake(
-            f"a reference call has no name or no arguments: {error}",
-            code="bad_data",
-            hint="fetch the retail files again",
-        ) from error
+        hint = "fetch the retail files again"
+        raise Mistake(f"a reference call has no name or no arguments: {error}", code="bad_data", hint=hint) from error
 
 
 _FIELDS = {"id": str, "category": str, "number": int, "text": str, "tools": list, "gold": list, "kind": str}
@@ -246,19 +242,15 @@ def _bfcl_attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Tra
     try:
         unknown = sorted({*row["tools"], *(call["name"] for call in row["gold"])} - set(documented))
         if unknown:
-            raise Mistake(
-                f"{row['id']} uses undocumented tools: {', '.join(unknown)}", code="bad_data", hint="fetch both files"
-            )
+            hint = "fetch both files"
+            raise Mistake(f"{row['id']} uses undocumented tools: {', '.join(unknown)}", code="bad_data", hint=hint)
         calls = [
             Call(tool=call["name"], arguments=_named_arguments(call["arguments"], documented[call["name"]]))
             for call in row["gold"]
         ]
     except (KeyError, TypeError, AttributeError) as error:
-        raise Mistake(
-            f"{row['id']} has a reference call that cannot be read: {error}",
-            code="bad_data",
-            hint="fetch the file again",
-        ) from error
+        message = f"{row['id']} has a reference call that cannot be read: {error}"
+        raise Mistake(message, code="bad_data", hint="fetch the file again") from error
     return solved_attempt(row["id"], row["text"], calls, tools=row["tools"])
 
 
@@ -275,9 +267,8 @@ def _read_tools(path: Path) -> dict[str, Tool]:
         classes: Mapping[str, Sequence[Mapping[str, Any]]] = parse_json(path.read_text("utf-8"))
         tools = [_bfcl_tool(tool) for documented in classes.values() for tool in documented]
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise Mistake(
-            f"{path} does not document tools by class: {error}", code="bad_data", hint="fetch the file again"
-        ) from error
+        hint = "fetch the file again"
+        raise Mistake(f"{path} does not document tools by class: {error}", code="bad_data", hint=hint) from error
     return {tool.name: tool for tool in tools}
 
 

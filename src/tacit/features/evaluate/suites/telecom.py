@@ -126,9 +126,8 @@ class TelecomSuite:
         """Return episodes of other tasks with verified outcomes, successes and failures."""
         path = self._data / "episodes.jsonl"
         if not path.is_file():
-            raise NotFound(
-                f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data"
-            )
+            hint = "give the folder with the suite's files by --data"
+            raise NotFound(f"no such file: {path}", code="no_data", hint=hint)
         return list(read(path))
 
     def _exercise(self, key: str, identity: str) -> Exercise:
@@ -136,11 +135,8 @@ class TelecomSuite:
         try:
             result = probe.reset(identity)
         except KeyError:
-            raise Mistake(
-                f"the checkout has no task {key}",
-                code="other_checkout",
-                hint="use the commit that the driver's documentation names",
-            ) from None
+            hint = "use the commit that the driver's documentation names"
+            raise Mistake(f"the checkout has no task {key}", code="other_checkout", hint=hint) from None
         right = probe._gold(identity)
         return Exercise(
             key=key,
@@ -179,17 +175,11 @@ def _started(driver: ModuleType, checkout: Path | None) -> Any:
     try:
         return driver.TelecomEnv(checkout)
     except ImportError as error:
-        raise Mistake(
-            f"the telecom driver cannot start: {error}",
-            code="driver_not_started",
-            hint="install the packages that the driver's documentation names",
-        ) from error
+        hint = "install the packages that the driver's documentation names"
+        raise Mistake(f"the telecom driver cannot start: {error}", code="driver_not_started", hint=hint) from error
     except RuntimeError as error:
-        raise Mistake(
-            f"the telecom driver cannot start: {error}",
-            code="driver_not_started",
-            hint="give a checkout by --option checkout=PATH, or TAU2_BENCH",
-        ) from error
+        hint = "give a checkout by --option checkout=PATH, or TAU2_BENCH"
+        raise Mistake(f"the telecom driver cannot start: {error}", code="driver_not_started", hint=hint) from error
 
 
 def _ids(path: Path) -> list[str]:
