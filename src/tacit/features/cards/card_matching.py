@@ -50,18 +50,12 @@ class CardIndex:
     def same(self, card: Card) -> Card | None:
         """Return the newest version of the card that is the same; None if there is none."""
         if (key := normal(card.equivalence)) and key in self._by_key:
-            return self._newest(self._by_key[key])
+            return self._cards[self._by_key[key].key][0]
         if not normal(card.title):
             return None
         for other in self._by_words.get((normal(card.title), normal(card.when_to_use)), ()):
             if not _differ_in_key(card, other) and _may_share_skill(card.primary_skill, other.primary_skill):
-                return self._newest(other)
-        return self._nearly_same(card)
-
-    def _newest(self, card: Card) -> Card:
-        return self._cards[card.key][0]
-
-    def _nearly_same(self, card: Card) -> Card | None:
+                return self._cards[other.key][0]
         words = _occasion_words(card)
         for other, others in self._cards.values():
             shared = len(words & others)

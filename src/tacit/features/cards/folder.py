@@ -165,7 +165,9 @@ class CardFolder:
         """
         path, data = self.path / INDEX, text.encode("utf-8", "replace")
         try:
-            if self._has_index(data):
+            state = _file_state(path)
+            is_like = state is not None and stat.S_ISREG(state.st_mode) and state.st_size == len(data)
+            if is_like and read_plain(path, limit=len(data)) == data:
                 return False
             if self.foreign_index:
                 self._report(f"{INDEX} was not written by a tool; it is left as it is")
@@ -194,11 +196,6 @@ class CardFolder:
         if is_foreign:
             message = f"{self.path / INDEX} is somebody's own page, and the export would replace it"
             raise Mistake(message, code="foreign_index", hint="choose another folder, or move the page away")
-
-    def _has_index(self, data: bytes) -> bool:
-        state = _file_state(self.path / INDEX)
-        is_like = state is not None and stat.S_ISREG(state.st_mode) and state.st_size == len(data)
-        return is_like and read_plain(self.path / INDEX, limit=len(data)) == data
 
     def _report(self, problem: str) -> None:
         if problem not in self.problems:
@@ -305,9 +302,7 @@ def plan_sync(files: BySort, ledger: BySort) -> SyncPlan:
     plan = SyncPlan()
     for sort in FILES:
         lines, kept = files.get(sort, ()), ledger.get(sort, ())
-        unknown, unwritten = _missing(lines, kept)
-        plan.unknown.extend(unknown)
-        plan.unwritten.extend(unwritten)
+        unknown, unwritten = _add_missing(plan, lines, kept)
         ends = _last_versions([*kept, *unknown])
         valid = _last_versions([*lines, *unwritten])
         plan.final.extend(last for key, (digest, last) in valid.items() if ends[key][0] != digest)
@@ -319,9 +314,7 @@ def plan_import(files: BySort, ledger: BySort) -> SyncPlan:
     plan = SyncPlan()
     for sort in FILES:
         kept = ledger.get(sort, ())
-        unknown, unwritten = _missing(files.get(sort, ()), kept)
-        plan.unknown.extend(unknown)
-        plan.unwritten.extend(unwritten)
+        unknown, _ = _add_missing(plan, files.get(sort, ()), kept)
         before = _last_versions(kept)
         for key, (_, last) in _last_versions(unknown).items():
             if key in before and before[key][1].at > last.at:
@@ -329,12 +322,14 @@ def plan_import(files: BySort, ledger: BySort) -> SyncPlan:
     return plan
 
 
-def _missing(lines: Sequence[Record], kept: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """Return the lines that the ledger lacks, and the entries that the lines lack; each meaning once."""
+def _add_missing(plan: SyncPlan, lines: Sequence[Record], kept: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Add to the plan, and return, the lines that the ledger lacks, and the entries that the lines lack; each meaning once."""
     read = {meaning(entry): entry for entry in reversed(lines)}
     held = {meaning(entry): entry for entry in reversed(kept)}
     unknown = [entry for digest, entry in reversed(read.items()) if digest not in held]
     unwritten = [entry for digest, entry in reversed(held.items()) if digest not in read]
+    plan.unknown.extend(unknown)
+    plan.unwritten.extend(unwritten)
     return unknown, unwritten
 
 

@@ -134,11 +134,9 @@ def dump_in(texts: Sequence[str]) -> str:
         return "a stack trace"
     if len(lines) >= _LINES and _looks_like_output(lines):
         return "raw output"
-    if any(_is_payload(text) for text in texts):
+    if any(len(text) >= _PAYLOAD and sum(map(text.count, '{}[]":,')) / len(text) > _PUNCTUATION for text in texts):
         return "a raw payload"
-    if len(whole) > _LONGEST:
-        return f"a text of {len(whole):,} characters"
-    return ""
+    return f"a text of {len(whole):,} characters" if len(whole) > _LONGEST else ""
 
 
 def _looks_like_output(lines: Sequence[str]) -> bool:
@@ -148,12 +146,6 @@ def _looks_like_output(lines: Sequence[str]) -> bool:
     shapes = [_NUMBER.sub("0", line.strip()) for line in lines]  # machine output repeats, except for its numbers
     most = max(shapes.count(shape) for shape in set(shapes))
     return most >= _SHAPE_SHARE * len(lines)
-
-
-def _is_payload(text: str) -> bool:
-    if len(text) < _PAYLOAD:
-        return False
-    return sum(text.count(mark) for mark in '{}[]":,') / len(text) > _PUNCTUATION
 
 
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"

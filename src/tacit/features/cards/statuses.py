@@ -117,7 +117,12 @@ def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str =
     """Set the status of a card. For a person this also reviews its lesson; where that fails, nothing changes."""
     status = parse_card_status(word)
     if not person and status in NOT_BY_AGENTS:
-        raise NotPermitted(f"only a person may set `{status}`", code="person_only", hint=_alternative(status, key))
+        hint = (
+            f"tell the person that {key} waits; they accept it with `tacit review`, or with this command at a terminal"
+        )
+        if status is CardStatus.BACKPORTED:
+            hint = "a person applies a backport: tacit cards export-backport --apply"
+        raise NotPermitted(f"only a person may set `{status}`", code="person_only", hint=hint)
     with deck.transaction():
         before = deck.cards().get(key)
         if before is None:
@@ -192,12 +197,6 @@ def _require_nothing_grave(deck: Cards, card: Card, lesson: Status) -> None:
         why = "; ".join(finding.message for finding in grave) or "it is quarantined"
         hint = f"read it: tacit review {card.version_id[:10]}"
         raise GateRefusal(f"{card.key} is not accepted: {why}", code="grave_findings", hint=hint)
-
-
-def _alternative(status: CardStatus, key: str) -> str:
-    if status is CardStatus.BACKPORTED:
-        return "a person applies a backport: tacit cards export-backport --apply"
-    return f"tell the person that {key} waits; they accept it with `tacit review`, or with this command at a terminal"
 
 
 # --- repair -------------------------------------------------------------------------------------------------------

@@ -200,15 +200,14 @@ def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
             if length > min(_HEADER_MAX, file.stat().st_size):
                 raise ValueError(f"a header of {length} bytes")
             header = json.loads(opened.read(length))
-        return [(name, _shape(entry["shape"])) for name, entry in header.items() if name != "__metadata__"]
+        shapes = {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+        for shape in shapes.values():
+            is_known = isinstance(shape, list) and len(shape) <= _DIMENSIONS
+            if not is_known or not all(isinstance(each, int) for each in shape):
+                raise ValueError("a tensor without a shape")
+        return [(name, tuple(shape)) for name, shape in shapes.items()]
     except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         raise _damaged(f"{file.name} is damaged: its header cannot be read ({_first_line(fault)})", "file") from fault
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    if not isinstance(shape, list) or len(shape) > _DIMENSIONS or not all(isinstance(each, int) for each in shape):
-        raise ValueError("a tensor without a shape")
-    return tuple(shape)
 
 
 def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:

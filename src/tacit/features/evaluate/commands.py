@@ -278,30 +278,22 @@ def _failure_lines(found: RecallReport, most: int) -> Iterator[str]:
     yield '[dim]`tacit recall --explain "…"` shows all scores of one question.[/dim]'
 
 
-def _failures_of(result: QueryResult, found: RecallReport) -> list[str]:
-    failures = [] if result.is_right else [_failure_of(result, found)]
+def _failures_of(result: QueryResult, found: RecallReport) -> Iterator[str]:
+    wanted, returned = ", ".join(sorted(_names(found, result.grades))), ", ".join(_first_given(result, found))
+    confidence = f"confidence {result.confidence:.2f}"
+    if not result.is_here and not result.is_right:
+        yield f"nothing should come; returned {returned} ({confidence})"
+    elif not result.is_right and not result.given:
+        yield f"expected {wanted}; returned nothing ({confidence})"
+    elif not result.is_right and result.rank and result.rank <= result.given:
+        yield f"expected {wanted}; it was number {result.rank}; returned {returned}"
+    elif not result.is_right:
+        place = f"ranked number {result.rank} and left out" if result.rank else "not found"
+        yield f"expected {wanted}: {place}; returned {returned}"
     if result.spoke_without:
-        removed, returned = _joined(found, result.grades), ", ".join(_names(found, result.came_without[:_NAMED_MAX]))
+        returned = ", ".join(_names(found, result.came_without[:_NAMED_MAX]))
         confidence = f"confidence {result.confidence_without or 0.0:.2f}"
-        failures.append(f"without {removed} nothing should come; returned {returned} ({confidence})")
-    return failures
-
-
-def _failure_of(result: QueryResult, found: RecallReport) -> str:
-    returned = ", ".join(_first_given(result, found))
-    if not result.is_here:
-        return f"nothing should come; returned {returned} (confidence {result.confidence:.2f})"
-    wanted = _joined(found, result.grades)
-    if not result.given:
-        return f"expected {wanted}; returned nothing (confidence {result.confidence:.2f})"
-    if result.rank and result.rank <= result.given:
-        return f"expected {wanted}; it was number {result.rank}; returned {returned}"
-    place = f"ranked number {result.rank} and left out" if result.rank else "not found"
-    return f"expected {wanted}: {place}; returned {returned}"
-
-
-def _joined(found: RecallReport, skill_ids: Iterable[str]) -> str:
-    return ", ".join(sorted(_names(found, skill_ids)))
+        yield f"without {wanted} nothing should come; returned {returned} ({confidence})"
 
 
 # --- past -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -221,10 +221,17 @@ def _saved(item: Item, failures: tuple[int, ...], looks: tuple[int, ...], repeat
 
 
 def _query(memory: Tacit, text: str, without: tuple[str, ...], state: Mapping[str, str] | None = None) -> Query:
-    recall, scope = memory.context.config.recall, memory.context.scope
+    recall = memory.context.config.recall
     kinds = (Kind.LESSON,) if state else (Kind.PROCEDURE, Kind.LESSON)
-    query = Query(text=text, scope=scope, state=state or {}, kinds=kinds, without=without)
-    return replace(query, k=recall.k, budget_tokens=recall.budget_tokens)
+    return Query(
+        text=text,
+        k=recall.k,
+        budget_tokens=recall.budget_tokens,
+        scope=memory.context.scope,
+        state=state or {},
+        kinds=kinds,
+        without=without,
+    )
 
 
 def _at_errors(memory: Tacit, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:

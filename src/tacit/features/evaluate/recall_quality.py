@@ -454,9 +454,8 @@ def _estimate(values: Sequence[float]) -> Estimate:
     none."""
     drawn = bootstrap(values, mean, rounds=ROUNDS)
     assert drawn is not None
-    if drawn.low < drawn.high and not set(values) <= {0.0, 1.0}:
-        return drawn
-    return _of_share(drawn, len(values))
+    is_share = drawn.low == drawn.high or set(values) <= {0.0, 1.0}
+    return _of_share(drawn, len(values)) if is_share else drawn
 
 
 def _of_share(drawn: Estimate, trials: int) -> Estimate:
@@ -468,11 +467,10 @@ def _presence_auroc(answers: Sequence[QueryResult]) -> Estimate | None:
     scored: list[tuple[float, bool]] = []
     groups: list[int] = []
     for at, answer in enumerate(answers):
-        scored.append((answer.confidence, answer.is_here))
-        groups.append(at)
-        if answer.confidence_without is not None:
-            scored.append((answer.confidence_without, False))
-            groups.append(at)
+        pairs = ((answer.confidence, answer.is_here), (answer.confidence_without, False))
+        known = [(confidence, is_here) for confidence, is_here in pairs if confidence is not None]
+        scored += known
+        groups += [at] * len(known)
     drawn = bootstrap(scored, auroc, groups=groups, rounds=ROUNDS)
     if drawn is None or drawn.low < drawn.high:
         return drawn

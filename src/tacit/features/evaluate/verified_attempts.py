@@ -56,7 +56,11 @@ def gather(
         if (episode.assessment.outcome, episode.assessment.grade) == (Outcome.SUCCESS, Grade.MACHINE)
         and not (episode.superseded or episode.pruned)
     ]
-    whole = {episode.id: _at_work(store.trajectory(episode.id)) for episode in sound}
+    whole = {}
+    for episode in sound:  # without the calls that only serve the agent itself
+        found = store.trajectory(episode.id)
+        steps = [step for step in found.steps if not step.is_action or operations_of(step.tool, step.arguments)]
+        whole[episode.id] = dataclasses.replace(found, steps=tuple(steps), id=found.id)
     crowds = _Crowds(store, episodes, whole)
     described = _Described(whole.values(), tools)
     attempts = [
@@ -74,12 +78,6 @@ def gather(
     if named:
         return [dataclasses.replace(each, task_key=named(each.trajectory)) for each in attempts]
     return list(_keyed(attempts))
-
-
-def _at_work(trajectory: Trajectory) -> Trajectory:
-    """Return an attempt without the calls that only serve the agent itself; its id stays."""
-    steps = tuple(step for step in trajectory.steps if not step.is_action or operations_of(step.tool, step.arguments))
-    return dataclasses.replace(trajectory, steps=steps, id=trajectory.id)
 
 
 def _keyed(attempts: Sequence[VerifiedAttempt]) -> Iterator[VerifiedAttempt]:

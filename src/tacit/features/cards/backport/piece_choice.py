@@ -15,14 +15,14 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.features.cards.backport.edit_plan import KnowledgePiece
 from tacit.features.cards.backport.markers import is_safe_id
-from tacit.features.cards.card import Card, CardStatus
+from tacit.features.cards.card import Card
 from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
+from tacit.features.cards.scores import GONE
 from tacit.maintain.portability import ProjectFacts, portability
 from tacit.store import queries
 
 GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})
-_WITHDRAWN = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
 
 
 @dataclass(slots=True)
@@ -76,7 +76,8 @@ def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Proj
 def _choose_card(chosen: ChosenPieces, deck: Cards, card: Card, local: ProjectFacts) -> None:
     if card.key in chosen.pieces:
         return
-    approved = _approved_version(deck, card)
+    # the newest version whose text was approved
+    approved = next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
     problems = [f"{card.key} {problem}" for problem in _card_problems(card, approved)]
     if approved is not None:
         problems += _ties(card.key, lesson_of(approved), local)
@@ -91,15 +92,10 @@ def _choose_card(chosen: ChosenPieces, deck: Cards, card: Card, local: ProjectFa
         chosen.versions[card.key] = approved.version_id
 
 
-def _approved_version(deck: Cards, card: Card) -> Card | None:
-    """Return the newest version of a card whose text was approved."""
-    return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
-
-
 def _card_problems(card: Card, approved: Card | None) -> Iterator[str]:
     if not is_safe_id(card.key):
         yield "has an id that cannot be written into a marker"
-    if card.status in _WITHDRAWN:
+    if card.status in GONE:
         yield f"is {card.status}"
     elif approved is None:
         yield f"is not approved yet; run `tacit review {card.version_id[:10]}`"

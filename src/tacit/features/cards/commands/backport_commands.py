@@ -52,27 +52,11 @@ def export_backport(ctx: CommandContext, *, skill_path: Path | None, ids: str, u
     graduation = graduation_of(ctx)
     cards = [one for one in named if one not in skills]
     done = graduation.backport(BackportRequest(target=skill_path, cards=cards, skills=skills, **flags))
-    made, planned, deck = done.backport, done.planned, graduation.deck
-    print_json(
-        ctx,
-        {
-            "ok": True,
-            **location_fields(deck),
-            "target_skill": str(deck.root / done.target.path),
-            "backport_id": made.key,
-            "bundle_dir": str(done.bundle),
-            "applied": made.applied,
-            "diff_written": made.diff_written,
-            "card_ids": list(made.requested),
-            "added_card_ids": list(planned.added),
-            "refreshed_card_ids": list(planned.refreshed),
-            "stale_card_ids": list(planned.stale),
-            "result_card_ids": list(planned.result),
-            "logged_to": str(deck.folder / "backports.jsonl") if deck.syncs_folder else "",
-            "mended": list(done.recovered),
-            "warnings": list(done.warnings),
-        },
-    )
+    deck, own = graduation.deck, ("ok", "target", "existing_card_ids", "edited_by_hand", "changes")
+    shared = {name: value for name, value in document(done).items() if name not in own}
+    logged_to = str(deck.folder / "backports.jsonl") if deck.syncs_folder else ""
+    where = {"target_skill": str(deck.root / done.target.path), "logged_to": logged_to}
+    print_json(ctx, {"ok": True, **location_fields(deck), **where, **shared})
 
 
 @click.command(hidden=True)

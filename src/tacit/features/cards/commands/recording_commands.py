@@ -254,14 +254,11 @@ def _payload(file: str) -> dict[str, Any]:
 
 def _too_long(payload: Mapping[str, Any]) -> str:
     """Return the problem of an entry that is too long for a line; empty if none is."""
-    lists = {name: payload.get(name) for name in ("aha_cards", "recommendations")}
-    items = {
-        f"{name}[{at}]": item
-        for name, found in lists.items()
-        if isinstance(found, list)
-        for at, item in enumerate(found)
-    }
-    for name, item in ({"event": payload.get("event")} | items).items():
+    items = {"event": payload.get("event")}
+    for name in ("aha_cards", "recommendations"):
+        found = payload.get(name)
+        items |= {f"{name}[{at}]": item for at, item in enumerate(found if isinstance(found, list) else [])}
+    for name, item in items.items():
         if len(json.dumps(item)) > _ENTRY_MAX:
             return f"`{name}` has more than {_ENTRY_MAX:,} characters"
     return ""

@@ -28,7 +28,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from subprocess import PIPE
 from types import ModuleType, TracebackType
-from typing import IO, Any
+from typing import Any
 
 from tacit.domain.errors import Mistake, NotFound, Outage, TacitError
 from tacit.features.evaluate.actors.stepping import (
@@ -36,7 +36,6 @@ from tacit.features.evaluate.actors.stepping import (
     MAX_CALLS,
     AgentDecision,
     AgentQuestion,
-    AttemptOptions,
     FailureCounter,
     attempt,
     concatenate,
@@ -121,10 +120,9 @@ class _ExternalActor:
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Act in all worlds, one call in each at a time."""
-        around = AttemptOptions(adapter=adapter, seed=seed)
 
         def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
-            asked = [question_document(question, around) for question in questions]
+            asked = [question_document(question, adapter=adapter, seed=seed) for question in questions]
             return [self._failures.check(decision) for decision in self._decisions(asked)]
 
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
@@ -210,7 +208,9 @@ class _Process:
         if line.strip():
             return read_decision(line, asked)
         self._end()
-        received = _last_line_of(self._stderr)
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - 4 * _STDERR_SHOWN))
+        received = " ".join(self._stderr.read().decode("utf-8", "replace").split())[-_STDERR_SHOWN:]
         ended = f"the agent ended with code {self._process.returncode}{': ' + received if received else ''}"
         return AgentDecision(broken=ended)
 
@@ -273,13 +273,6 @@ class _Process:
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):  # a process that the kernel blocks exits later
             self._process.wait(timeout=_GRACE_S)
-
-
-def _last_line_of(file: IO[bytes]) -> str:
-    """Return the end of the process's stderr as one line."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 4 * _STDERR_SHOWN))
-    return " ".join(file.read().decode("utf-8", "replace").split())[-_STDERR_SHOWN:]
 
 
 AnswerFunction = Callable[[Mapping[str, Any]], Mapping[str, Any]]

@@ -114,18 +114,16 @@ class ChatServer:
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
     ) -> list[ModelReply]:
         """The next message of each conversation. An adapter that is a number is llama.cpp's; a name is another model's."""
-        asked = [self._worded(conversation, adapter, max_tokens) for conversation in conversations]
+        # a server of one model needs no name, and an empty list means no adapter
+        options: dict[str, Any] = {"lora": []} if not (adapter or self._model) else {"model": adapter or self._model}
+        if adapter.isdigit():
+            options = {"model": self._model, "lora": [{"id": int(adapter), "scale": 1.0}]}
+        asked = []
+        for conversation in conversations:
+            messages = [{"role": message.role, "content": message.content} for message in conversation]
+            asked.append({"messages": messages, "max_tokens": max_tokens, "temperature": 0, "seed": 0, **options})
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(self._completed, asked))
-
-    def _worded(self, conversation: Sequence[ChatMessage], adapter: str, max_tokens: int) -> dict[str, Any]:
-        messages = [{"role": message.role, "content": message.content} for message in conversation]
-        body: dict[str, Any] = {"messages": messages, "max_tokens": max_tokens, "temperature": 0, "seed": 0}
-        if adapter.isdigit():
-            return {**body, "model": self._model, "lora": [{"id": int(adapter), "scale": 1.0}]}
-        if not adapter and not self._model:
-            return {**body, "lora": []}  # a server of one model: no name is needed, and no adapter is meant
-        return {**body, "model": adapter or self._model}
 
     def _completed(self, asked: Mapping[str, Any]) -> ModelReply:
         answer = self._posted(json.dumps(asked).encode())

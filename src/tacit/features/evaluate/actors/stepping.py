@@ -151,15 +151,7 @@ _EXCERPT = 120
 _ANSWER_FORMAT = 'answer {"tool": "name", "arguments": {…}}, {"done": true} or {"abstain": "why"}'
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptOptions:
-    """What is the same in all questions of an attempt."""
-
-    adapter: bool = False
-    seed: int = 0
-
-
-def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[str, Any]:
+def question_document(question: AgentQuestion, *, adapter: bool, seed: int) -> dict[str, Any]:
     """Return a question as an object for JSON."""
     return {
         "attempt": question.place,
@@ -175,8 +167,8 @@ def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[s
             }
             for turn in question.turns
         ],
-        "adapter": around.adapter,
-        "seed": around.seed,
+        "adapter": adapter,
+        "seed": seed,
     }
 
 

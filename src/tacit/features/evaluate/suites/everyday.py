@@ -129,7 +129,10 @@ class EverydaySuite:
 
 
 def _exercises() -> Iterator[Exercise]:
-    tools = {name: _tool(name) for name in _TOOLS}
+    tools = {
+        name: Tool(name=name, description=description, required=tuple(required.split()))
+        for name, (description, required, _) in _TOOLS.items()
+    }
     for name, (_, _, requests) in _TOOLS.items():
         for number, request in enumerate(requests):
             for turn in range(TIMES):
@@ -149,8 +152,3 @@ def _exercises() -> Iterator[Exercise]:
                     tools=tuple(tools[other] for other in offered),
                     answer=(Call(tool=name),),
                 )
-
-
-def _tool(name: str) -> Tool:
-    description, required, _ = _TOOLS[name]
-    return Tool(name=name, description=description, required=tuple(required.split()))

@@ -53,7 +53,8 @@ class OwnSuite(NextCallSuite):
 
 def held_out_tasks(tasks: Iterable[str], *, share: float = SHARE, seed: int = 0) -> set[str]:
     """Return the held-out tasks of a seed: a hash of the task decides; at least one is held out."""
-    lots = sorted((_draw(task, seed), task) for task in set(tasks))
+    digests = {task: hashlib.sha256(f"{seed}:{task}".encode()).digest() for task in tasks}
+    lots = sorted((int.from_bytes(drawn[:8]) / 2**64, task) for task, drawn in digests.items())
     chosen = {task for lot, task in lots if lot < share}
     return chosen or ({lots[0][1]} if share and len(lots) > 1 else set())
 
@@ -90,10 +91,6 @@ def with_outcome_as_claim(attempt: VerifiedAttempt) -> Trajectory:
     """Return a trajectory that claims its verified outcome, so that a fresh memory can trust it."""
     claim = Claim(result=str(attempt.assessment.outcome), verified_by=attempt.verified_by)
     return dataclasses.replace(attempt.trajectory, claim=claim, id="")
-
-
-def _draw(key: str, seed: int) -> float:
-    return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:8]) / 2**64
 
 
 REVIEWER = "rehearsal"
