@@ -87,8 +87,7 @@ def list_cards(deck: Cards, filters: CardFilters) -> CardList:
         more, also_withheld = _matching(shared, filters, project=deck) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
     ranked = sorted(
-        [*found, *more],
-        key=lambda each: (-each.relevance, -each.score.total, -each.card.at.timestamp(), each.card.key),
+        [*found, *more], key=lambda each: (-each.relevance, -each.score.total, -each.card.at.timestamp(), each.card.key)
     )
     items = ranked[: filters.limit] if filters.limit > 0 else ranked
     return CardList(items=items, total=len(ranked), withheld=dict(withheld + also_withheld), is_empty=is_empty)

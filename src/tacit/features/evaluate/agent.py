@@ -225,12 +225,7 @@ class SkillSource(Protocol):
     """Where the agent gets skills from; `tacit.open()` returns one."""
 
     def recall(
-        self,
-        task: str,
-        *,
-        k: int | None = None,
-        budget_tokens: int | None = None,
-        tools: Sequence[str] | None = None,
+        self, task: str, *, k: int | None = None, budget_tokens: int | None = None, tools: Sequence[str] | None = None
     ) -> Selection:
         """Return skills for a task."""
 

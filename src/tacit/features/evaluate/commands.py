@@ -21,14 +21,7 @@ from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, Rec
 from tacit.features.evaluate.report_formats import report_document, report_markdown, report_parts
 from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.transcript import read_transcript
-from tacit.surfaces.cli.context import (
-    CommandContext,
-    clean,
-    command_options,
-    counted,
-    one_line,
-    progress_bar,
-)
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.learn import moment
 from tacit.surfaces.cli.report import ReportPart
 from tacit.surfaces.cli.table import SuggestingGroup

@@ -149,11 +149,7 @@ class Comparison:
 
 
 def compare(
-    rows: Iterable[ResultRow],
-    *,
-    reference: str = "none",
-    metrics: Sequence[str] = (),
-    arms: Sequence[str] = (),
+    rows: Iterable[ResultRow], *, reference: str = "none", metrics: Sequence[str] = (), arms: Sequence[str] = ()
 ) -> Comparison:
     """Compare every arm (or those named) with the reference; the rows must be of one suite.
 

@@ -17,17 +17,7 @@ from tacit.features.evaluate.aids import FROM_MEMORY, Aids
 from tacit.features.evaluate.conversation import form_hash
 from tacit.features.evaluate.leakage import answer_in, known_tasks, shared_values
 from tacit.features.evaluate.run_record import SEEDS_MAX, RunHeader, RunRecord, RunResult, key_of
-from tacit.features.evaluate.suite import (
-    Actor,
-    Aid,
-    AidKind,
-    Arm,
-    AttemptScore,
-    Exercise,
-    InFiles,
-    ResultRow,
-    Suite,
-)
+from tacit.features.evaluate.suite import Actor, Aid, AidKind, Arm, AttemptScore, Exercise, InFiles, ResultRow, Suite
 from tacit.features.evaluate.transcript import TranscriptWriter, WatchedWorld
 
 BATCH = 16

@@ -43,9 +43,7 @@ def turns_of(trajectory: Trajectory) -> list[Turn]:
     """The calls of an attempt with what came back."""
     return [
         Turn(
-            call=Call(tool=step.tool, arguments=dict(step.arguments)),
-            observation=step.observation,
-            failed=step.failed,
+            call=Call(tool=step.tool, arguments=dict(step.arguments)), observation=step.observation, failed=step.failed
         )
         for step in trajectory.actions
     ]

@@ -38,11 +38,7 @@ _AT_MOST = timedelta(days=1)
 
 
 def gather(
-    store: Store,
-    *,
-    project: str = "",
-    tools: Sequence[Tool] = (),
-    named: Callable[[Trajectory], str] | None = None,
+    store: Store, *, project: str = "", tools: Sequence[Tool] = (), named: Callable[[Trajectory], str] | None = None
 ) -> list[VerifiedAttempt]:
     """Return the attempts that a machine verified as successful, oldest first; of one project, if named.
 

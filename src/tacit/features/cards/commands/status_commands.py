@@ -202,12 +202,7 @@ def _moved(deck: Cards, moved: statuses.RecordChange) -> dict[str, Any]:
     }
     file = deck.folder / FILES[Card if is_card else Recommendation]
     lesson = {"lesson": {"version_id": after.version_id, "status": moved.lesson}} if isinstance(after, Card) else {}
-    return {
-        "previous": previous,
-        "updated": updated,
-        **lesson,
-        "written_to": str(file) if deck.syncs_folder else None,
-    }
+    return {"previous": previous, "updated": updated, **lesson, "written_to": str(file) if deck.syncs_folder else None}
 
 
 def _show(ctx: CommandContext, deck: Cards, found: Mapping[str, Any]) -> None:

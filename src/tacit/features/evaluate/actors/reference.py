@@ -86,12 +86,7 @@ class _View:
     tokens: int = 0
 
     def recall(
-        self,
-        task: str,
-        *,
-        k: int | None = None,
-        budget_tokens: int | None = None,
-        tools: Sequence[str] | None = None,
+        self, task: str, *, k: int | None = None, budget_tokens: int | None = None, tools: Sequence[str] | None = None
     ) -> Selection:
         """Return skills for a task."""
         if self.memory is None or self.aid.kind is AidKind.NONE:

@@ -85,11 +85,7 @@ class SuiteEntry:
 
 
 def open_suite(
-    name: str,
-    *,
-    data: Path | None = None,
-    store: Store | None = None,
-    options: Mapping[str, str] | None = None,
+    name: str, *, data: Path | None = None, store: Store | None = None, options: Mapping[str, str] | None = None
 ) -> Suite:
     """Open a suite; `data` is its folder, `store` the source of the user's own work."""
     known = SUITES.get(name)

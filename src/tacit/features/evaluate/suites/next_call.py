@@ -122,11 +122,7 @@ class NextCallSuite:
             exercise
             for trajectory in self.trajectories
             for exercise in positions(
-                trajectory,
-                offered(trajectory),
-                key=named(trajectory),
-                group=(group or named)(trajectory),
-                ends=ends,
+                trajectory, offered(trajectory), key=named(trajectory), group=(group or named)(trajectory), ends=ends
             )
         )
 
