@@ -56,7 +56,8 @@ def promote(deck: Cards, ids: Sequence[str], *, by: str, local: ProjectFacts = N
             raise Mistake("this store has no home to promote to", code="no_home", hint=hint)
         for key in ids:
             known = shared.cards().get(key)
-            copy = _portable_copy(cards[key], known, shared)
+            copy = replace(cards[key], at=shared.now(), by=shared.user, session_id="", sources=(), shelf=shared.shelf)
+            copy = replace(copy, scope=PORTABLE, version_id=known.version_id if known else "", id="")
             if known is not None and cards[key].at <= known.at and text_fields(known) == text_fields(copy):
                 outcomes[key], lessons[key] = "unchanged", shared.lesson_status(known)
                 continue
@@ -113,10 +114,3 @@ def _objections(deck: Cards, card: Card, local: ProjectFacts) -> Iterator[str]:
     for reason in judge(replace(card, scope=PORTABLE, id=""), local):
         if reason.criterion in _BLOCKING:
             yield str(reason)
-
-
-def _portable_copy(card: Card, known: Card | None, shared: Cards) -> Card:
-    """Return the card for the shared store: portable, with the lesson of the copy that is there."""
-    version_id = known.version_id if known else ""
-    copy = replace(card, at=shared.now(), by=shared.user, session_id="", sources=(), shelf=shared.shelf)
-    return replace(copy, scope=PORTABLE, version_id=version_id, id="")

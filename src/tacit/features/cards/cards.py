@@ -166,7 +166,10 @@ class CardLedger:
 
     def is_withheld(self, recommendation: Recommendation) -> bool:
         """Return whether the checks find something grave in a recommendation; the gate does not see these otherwise."""
-        return bool(findings_against_quoting(_advice_text(recommendation)))
+        each = recommendation
+        texts = (each.key, each.title, each.why, each.implementation_hint, each.note, each.primary_skill, *each.tags)
+        impact = (f"{side}: {much}" for side, much in each.expected_impact.items())
+        return bool(findings_against_quoting("\n".join(part for part in (*texts, *impact) if part)))
 
     def index(self) -> str:
         """Return INDEX.md as it should be now."""
@@ -434,17 +437,12 @@ class Cards(CardLedger):
         for entry in plan.unknown:  # an earlier version does not pass the gate
             add(_from_file(entry), source if newest[type(entry), entry.key] is entry else "")
         for entry in plan.final:
-            times = [each.at for each in self._all(type(entry)) if each.key == entry.key]
-            later = replace(entry, at=_just_after(max([self.now(), *times])), id="")
-            add(later if self._is_last_own_version(entry) else _from_file(later), source)
+            versions = [each for each in self._all(type(entry)) if each.key == entry.key]
+            later = replace(entry, at=_just_after(max([self.now(), *(each.at for each in versions)])), id="")
+            own = [each for each in versions if not getattr(each, "from_file", False)]
+            is_ours = bool(own) and meaning(own[-1]) == meaning(entry)
+            add(later if is_ours else _from_file(later), source)
         return imported, problems
-
-    def _is_last_own_version(self, entry: Record) -> bool:
-        """Return whether an entry repeats the last version that was not read from a file."""
-        own = [
-            each for each in self._all(type(entry)) if each.key == entry.key and not getattr(each, "from_file", False)
-        ]
-        return bool(own) and meaning(own[-1]) == meaning(entry)
 
     def _linked(self, card: Card, source: str) -> Card:
         """Return a card of a file with its lesson: that of a version with the same text, or a new one from the gate."""
@@ -506,10 +504,3 @@ def _from_file(entry: Record) -> Record:
 def _consent(folder: CardFolder) -> Bookmark:
     """Return the bookmark that records a person's wish to use a folder."""
     return Bookmark(path=f"{folder.path}#kept", size=0, modified_ns=0, mark=Mark(line=1))
-
-
-def _advice_text(each: Recommendation) -> str:
-    """Return every field of a recommendation that is shown to anybody."""
-    texts = (each.title, each.why, each.implementation_hint, each.note, each.primary_skill, *each.tags)
-    impact = (f"{side}: {much}" for side, much in each.expected_impact.items())
-    return "\n".join(part for part in (each.key, *texts, *impact) if part)

@@ -149,7 +149,10 @@ class CardFolder:
                     if len(data) > _MAX_LINE or size + written + len(data) > _MAX_FILE or invalid_value(line):
                         self._report(f"{path.name}: some lines are too large; they are in the store only")
                         continue
-                    written += _write(file, line_end + data)
+                    left = line_end + data
+                    written += len(left)
+                    while left:  # at once, so that lines of two writers do not mix; a short write is completed
+                        left = left[os.write(file, left) :]
                     line_end = b""
             finally:
                 os.close(file)
@@ -236,14 +239,6 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:  # a lone surrogate is escaped, so that other tools can read the file
         text = json.dumps(line).encode("ascii")
     return text + b"\n"
-
-
-def _write(file: int, data: bytes) -> int:
-    """Write a line at once, so that lines of two writers do not mix; complete a short write."""
-    done = os.write(file, data)
-    while done < len(data):
-        done += os.write(file, data[done:])
-    return done
 
 
 # --- values that a line cannot hold -------------------------------------------------------------------------------

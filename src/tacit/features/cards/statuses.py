@@ -245,15 +245,16 @@ def repair(deck: Cards) -> RepairPlan:
     """Add a repaired version of each record that needs one; a second repair finds nothing."""
     with deck.transaction():
         found = plan_repair(deck)
-        cards, recommendations, at = deck.cards(), deck.recommendations(), deck.now()
-        for key, changes in found.cards.items():
-            deck.add(renewed(cards[key], at=at, by=deck.user, **_same_touch(cards[key]), **changes))
-        for key, changes in found.recommendations.items():
-            each = recommendations[key]
-            values: dict[str, Any] = {**changes}
+        at, cards = deck.now(), deck.cards()
+        planned: list[tuple[Any, Mapping[str, str]]]
+        planned = [(cards[key], changes) for key, changes in found.cards.items()]
+        planned += [(deck.recommendations()[key], changes) for key, changes in found.recommendations.items()]
+        for each, changes in planned:
+            # a repair is no touch, but its version has a new time
+            values: dict[str, Any] = {"last_touched_ts": each.last_touched_ts or each.ts, **changes}
             if "status" in values:
                 values["status"] = RecommendationStatus(values["status"])
-            deck.add(renewed(each, at=at, by=deck.user, **_same_touch(each), **values))
+            deck.add(renewed(each, at=at, by=deck.user, **values))
     return found
 
 
@@ -277,8 +278,3 @@ def _nearest_skill(at: datetime, events: Iterable[CardEvent]) -> str:
 def _lacks_skill(entry: Card | Recommendation) -> bool:
     """Return whether no skill is given; `unknown` counts as given, and stays."""
     return not entry.primary_skill.strip() or "primary_skill" in entry.extra
-
-
-def _same_touch(entry: Card | Recommendation) -> dict[str, str]:
-    """Return when the entry was last touched: a repair is no touch, but its version has a new time."""
-    return {"last_touched_ts": entry.last_touched_ts or entry.ts}

@@ -291,7 +291,8 @@ class _Attempt:
             did = self._round()
             if self.report.ending != "done":
                 return
-            if self._goal and self._reached():
+            self.notebook.look_at([condition.reading for condition in self._goal])
+            if self._goal and all(holds(each, self.notebook.known, task=self._task) for each in self._goal):
                 self.report.reason = "the goal is reached"
                 return
             if not did and not (self._goal and self._recalled_by_sight()):
@@ -361,10 +362,6 @@ class _Attempt:
             for case in content.cases
             if all(holds(each, {}, task=self._task) is not False for each in case.conditions if each.reading == TASK)
         ]
-
-    def _reached(self) -> bool:
-        self.notebook.look_at([condition.reading for condition in self._goal])
-        return all(holds(condition, self.notebook.known, task=self._task) for condition in self._goal)
 
     def _unexplained(self) -> str:
         missing = [each for each in self._goal if not holds(each, self.notebook.known, task=self._task)]

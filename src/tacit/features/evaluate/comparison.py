@@ -194,7 +194,7 @@ def paired(
         return None
     if split := _in_several_groups([*first, *second]):
         raise Mistake(split, code="split_groups", hint="compare rows of one suite, measured in one version of it")
-    held = _group_totals(first, {each: _mean(ours[each]) - _mean(theirs[each]) for each in both})
+    held = _group_totals(first, {each: fmean(ours[each].values()) - fmean(theirs[each].values()) for each in both})
     widest = 1.0 if METRICS[metric].share else 0.0
     estimate = paired_interval(held, widest=widest)
     p = sign_flip([total for total, _ in held])
@@ -320,8 +320,8 @@ def _changes(
         ExerciseChange(
             exercise=exercise,
             group=groups[exercise],
-            reference=_mean(theirs[exercise]),
-            arm=_mean(ours[exercise]),
+            reference=fmean(theirs[exercise].values()),
+            arm=fmean(ours[exercise].values()),
             detail=details.get(exercise, ""),
         )
         for exercise in ours
@@ -330,7 +330,8 @@ def _changes(
 
 
 def _mean_of(rows: Sequence[ResultRow], metric: str) -> Estimate | None:
-    held = _group_totals(rows, {exercise: _mean(values) for exercise, values in _by_exercise(rows, metric).items()})
+    means = {exercise: fmean(values.values()) for exercise, values in _by_exercise(rows, metric).items()}
+    held = _group_totals(rows, means)
     if not held:
         return None
     return clustered_share(held) if METRICS[metric].share else clustered(held)
@@ -363,10 +364,6 @@ def _by_seed(
         for seed in ours[exercise].keys() & theirs[exercise].keys():
             held.setdefault(seed, []).append(ours[exercise][seed] - theirs[exercise][seed])
     return {seed: fmean(values) for seed, values in sorted(held.items())}
-
-
-def _mean(values: Mapping[int, float]) -> float:
-    return fmean(values.values())
 
 
 DONE_ANSWER = "done"

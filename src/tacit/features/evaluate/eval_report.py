@@ -288,11 +288,6 @@ def undetectable(detectable: float) -> str:
     return f"a difference below {100 * detectable:.1f} points may be missed"
 
 
-def smallest_detectable(found: ArmDifference) -> str:
-    """Return the smallest difference in success that would be found, in points; a dash if none would."""
-    return f"{100 * found.detectable:.1f}" if found.detectable <= 1 else UNKNOWN
-
-
 def of_attempts(count: int | None, attempts: int) -> str:
     """Format a count of attempts: `3 of 40`."""
     return UNKNOWN if count is None else f"{count:,} of {attempts:,}"

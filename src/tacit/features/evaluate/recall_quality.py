@@ -142,12 +142,15 @@ def _question(row: Any, line: int) -> LabelledQuery:
     if unknown := sorted(set(state) - STATE_FIELDS):
         raise ValueError(f"`state` has an unknown field {unknown[0]!r}; there are {', '.join(sorted(STATE_FIELDS))}")
     kinds = _name_list(row, "kinds")
+    grades, tools = _grades(row["relevant"]), _name_list(row, "tools")
+    if unknown := [name for name in kinds or () if name not in set(Kind)]:
+        raise ValueError(f"{unknown[0]!r} is not a kind; use one of {', '.join(Kind)}")
     return LabelledQuery(
         text=text,
-        relevant=_grades(row["relevant"]),
-        tools=_name_list(row, "tools"),
+        relevant=grades,
+        tools=tools,
         state=state,
-        kinds=None if kinds is None else tuple(_kind(name) for name in kinds),
+        kinds=None if kinds is None else tuple(map(Kind, kinds)),
         line=line,
     )
 
@@ -181,13 +184,6 @@ def _name_list(row: Mapping[str, Any], part: str) -> tuple[str, ...] | None:
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise ValueError(f"`{part}` is not a list of names")
     return tuple(given)
-
-
-def _kind(name: str) -> Kind:
-    try:
-        return Kind(name)
-    except ValueError:
-        raise ValueError(f"{name!r} is not a kind; use one of {', '.join(Kind)}") from None
 
 
 def _parse_error(error: ValueError | RecursionError) -> str:

@@ -22,7 +22,6 @@ from tacit.features.evaluate.eval_report import (
     of_attempts,
     result_of,
     share,
-    smallest_detectable,
     tally_text,
 )
 from tacit.features.evaluate.transcript import CallDivergence
@@ -171,13 +170,14 @@ def _markdown_lines(report: EvalReport) -> Iterator[str]:
         if figures.regressions:
             yield f"\n## Regressions of {_cell(figures.arm)} ({len(figures.regressions)})\n"
             names = (comparison.reference, figures.arm)
-            yield from _table(
-                ("exercise", "task", *names, *(f"{name} did" for name in names), "detail"),
-                [
-                    _change_row(change, report.divergence(figures.arm, change.exercise))
-                    for change in figures.regressions
-                ],
-            )
+            rows = []
+            for change in figures.regressions:
+                did, shares = (
+                    report.divergence(figures.arm, change.exercise),
+                    (share(change.reference), share(change.arm)),
+                )
+                rows.append([change.exercise, did.asked, *shares, did.reference, did.arm, change.detail])
+            yield from _table(("exercise", "task", *names, *(f"{name} did" for name in names), "detail"), rows)
     yield "\n## Limitations\n"
     yield from (f"- {_cell(each.message)}" for each in report.limitations)
 
@@ -186,7 +186,8 @@ def _success_row(report: EvalReport, figures: ArmFigures) -> list[str]:
     found, tally = figures.differences.get("success"), report.tallies[figures.arm]
     if found:
         seeds = " ".join(metric_difference("success", value) for value in found.by_seed.values())
-        counts = [smallest_detectable(found), seeds, str(len(figures.regressions)), str(len(figures.gains))]
+        detectable = f"{100 * found.detectable:.1f}" if found.detectable <= 1 else UNKNOWN
+        counts = [detectable, seeds, str(len(figures.regressions)), str(len(figures.gains))]
     else:
         counts = [UNKNOWN] * 4
     abstained = [of_attempts(tally.abstained, tally.attempts)] if report.has_abstentions else []
@@ -219,11 +220,6 @@ def _interval(metric: str, mean: Estimate) -> str:
 def p_value(p: float) -> str:
     """Format a p-value."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _change_row(change: ExerciseChange, divergence: CallDivergence) -> list[str]:
-    shares = (share(change.reference), share(change.arm))
-    return [change.exercise, divergence.asked, *shares, divergence.reference, divergence.arm, change.detail]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -96,7 +96,9 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
     teaches = memory == "store" or isinstance(opened, TeachingSuite)
     chosen = named_arms(arms or _default_arms(plan, teaches=teaches), all_arms(plan))
     agent = agent or _default_agent(plan.suite)
-    folder = given["out"] or _default_folder(plan.suite)
+    folder = given["out"] or Path("eval") / plan.suite
+    if not given["out"]:
+        require_no_links(Path(), folder)  # a cloned repository may bring links
     limited = _FirstTasks(opened, given["limit"]) if given["limit"] else opened
     actor_options = ActorOptions(
         adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=ctx.environment.model_key
@@ -167,12 +169,6 @@ def _default_arms(plan: RunPlan, *, teaches: bool) -> list[str]:
     if plan.arms:
         return ["none", *(arm.name for arm in plan.arms)]
     return ["none", "skills", "trajectory", "placebo", "oracle"] if teaches else ["none", "oracle"]
-
-
-def _default_folder(suite: str) -> Path:
-    folder = Path("eval") / suite
-    require_no_links(Path(), folder)  # a cloned repository may bring links
-    return folder
 
 
 def _default_agent(suite: str) -> str:
@@ -294,7 +290,11 @@ def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iter
     for column in ("arm", "attempts", *(labels[name] for name in shown), "broken off"):
         table.add_column(column, justify="left" if column == "arm" else "right")
     for name, each in figures.items():
-        cells = [_cell(metric, each[metric]) for metric in shown]
+        values = {metric: each[metric] for metric in shown}
+        cells = [
+            "" if value is None else share(value) if metric in _SHARES else f"{value:,.1f}"
+            for metric, value in values.items()
+        ]
         table.add_row(escape(name), str(each["attempts"]), *cells, str(each["broken_off"]))
     yield table
     if constant := read_transcript(done.folder).constant_answer(done.rows):
@@ -321,12 +321,6 @@ def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iter
     yield dim(
         f"\nRecorded in {done.folder}. Differences, intervals and lost exercises:\n  tacit eval report {done.folder}"
     )
-
-
-def _cell(metric: str, value: float | None) -> str:
-    if value is None:
-        return ""
-    return share(value) if metric in _SHARES else f"{value:,.1f}"
 
 
 def _name_table(what: str, rows: Sequence[tuple[str, str]]) -> Table:

@@ -16,7 +16,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import msgspec
@@ -186,9 +185,7 @@ class RunRecord:
     def __enter__(self) -> RunRecord:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
         self._lock.close()
 
@@ -202,14 +199,11 @@ class RunRecord:
         if odd := [row.exercise for row in rows if not _has_valid_counts(row)]:
             hint = "tokens and steps are whole numbers from 0 on"
             raise Mistake(f"the agent reports impossible numbers for {odd[0]}", code="impossible_counts", hint=hint)
-        self._file.write(b"".join(self._line(row) for row in rows))
+        for row in rows:  # the seal is the last field of a line
+            self._file.write(msgspec.json.encode(row)[:-1] + f',"seal":"{self.header.seal(row)}"}}\n'.encode())
         self._file.flush()
         os.fsync(self._file.fileno())
         self.rows += rows
-
-    def _line(self, row: ResultRow) -> bytes:
-        """Encode a row with its seal as the last field."""
-        return msgspec.json.encode(row)[:-1] + f',"seal":"{self.header.seal(row)}"}}\n'.encode()
 
     def result(self) -> RunResult:
         """Return the run so far."""

@@ -149,7 +149,9 @@ def make_manifest(
         if not path:
             continue
         markers = {"start": block_start(stamp.backport_id), "end": BLOCK_END}
-        change: dict[str, Any] = {"path": _within(target, path), "kind": "create_or_update"}
+        # in the folder of a skill, elsewhere in the repository
+        base = f"{target.path}/" if target.kind is TargetKind.SKILL and target.path != "." else ""
+        change: dict[str, Any] = {"path": path.removeprefix(base), "kind": "create_or_update"}
         if path == target.main:
             change |= {"kind": "append_or_update_marker_id", "markers": markers}
         changes.append(change | ({"sha256": hashes[path]} if path in hashes else {}))
@@ -166,13 +168,6 @@ def make_manifest(
         "result_card_ids": list(planned.result),
         "changes": changes,
     }
-
-
-def _within(target: Target, path: str) -> str:
-    """Return a file's path in the target's folder; one that is elsewhere by its path in the repository."""
-    if target.kind is not TargetKind.SKILL:
-        return path
-    return path.removeprefix("" if target.path == "." else f"{target.path}/")
 
 
 def _readme(target: Target, stamp: BackportStamp, *, with_patch: bool) -> str:

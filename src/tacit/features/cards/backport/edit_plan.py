@@ -241,18 +241,18 @@ class _Planned:
         shown = _trusted(main.text, self.target.main)
         if not has_changes and shown.block:
             return {}, "unchanged"
-        after = {self.target.reference: self._in_reference(host, marks).data()} if has_changes else {}
+        after: dict[str, bytes] = {}
+        if has_changes:
+            if self.added and host.text.strip():
+                _check_end(marks, self.target.reference)
+            renewed = _edited(host, _renewals(host, marks, self.renewed))
+            reference = _reference(renewed, self.stamp, self.added, self.result)
+            after = {self.target.reference: reference.data()}
         if shown.opening:
             start = block_start(self.stamp.backport_id)
             return after | {self.target.main: _edited(main, [(*shown.opening, start)]).data()}, "updated_marker_id"
         _check_end(shown, self.target.main)
         return after | {self.target.main: joined(main, pointer(self.stamp)).data()}, "appended_block"
-
-    def _in_reference(self, host: TextFile, marks: Markers) -> TextFile:
-        if self.added and host.text.strip():
-            _check_end(marks, self.target.reference)
-        renewed = _edited(host, _renewals(host, marks, self.renewed))
-        return _reference(renewed, self.stamp, self.added, self.result)
 
     def _in_page(self, host: TextFile, marks: Markers) -> TextFile:
         apart = "\n" if self.target.kind is TargetKind.PAGE else ""

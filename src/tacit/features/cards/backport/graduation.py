@@ -135,7 +135,11 @@ class Graduation:
             "target_skill_path": target.path,
             "files": {"skill_md": target.main, "aha_reference": target.host},
             **found,
-            "ledger": [_summary(each) for each in self._backports_of(target)],
+            "ledger": [
+                {"backport_id": each.key, "added_card_ids": list(each.added)}
+                | {name: getattr(each, name) for name in ("ts", "applied", "undone", "state")}
+                for each in self._backports_of(target)
+            ],
             "half_done": self.half_done(target),
         }
 
@@ -336,17 +340,6 @@ def _not_updated(planned: EditPlan, *, refresh: bool) -> list[str]:
     edited = [f"{one} was edited by hand in the target and stays as it is" for one in planned.by_hand if refresh]
     stale = [] if refresh else list(planned.stale)
     return [*edited, *([f"{', '.join(stale)} changed since; --refresh updates it"] if stale else [])]
-
-
-def _summary(backport: Backport) -> dict[str, Any]:
-    return {
-        "backport_id": backport.key,
-        "ts": backport.ts,
-        "applied": backport.applied,
-        "undone": backport.undone,
-        "state": backport.state,
-        "added_card_ids": list(backport.added),
-    }
 
 
 # --- inspecting a target ------------------------------------------------------------------------------------------

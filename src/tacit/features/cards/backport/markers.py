@@ -173,6 +173,8 @@ class _Reader:
         """What was found in the whole text."""
         if self._card is not None:
             self._problems.append(f"the piece {self._card[1]['id']} is not closed")
+        outside = "".join(self._outside)
+        within = "a comment" if outside.rfind("<!--") > outside.rfind("-->") else ""
         ids = [card.id for card in self._cards]
         self._problems += [f"the piece {one} stands there twice" for one in dict.fromkeys(ids) if ids.count(one) > 1]
         return Markers(
@@ -185,7 +187,7 @@ class _Reader:
             cards=tuple(self._cards),
             hooks=self._hooks,
             problems=tuple(self._problems),
-            open_end=self._open_end(),
+            open_end="a block of code" if self._fence else within,
         )
 
     def _block(self) -> tuple[int, int] | None:
@@ -202,9 +204,3 @@ class _Reader:
             self._problems.append("the block is closed before it is opened")
             return None
         return start, end
-
-    def _open_end(self) -> str:
-        if self._fence:
-            return "a block of code"
-        outside = "".join(self._outside)
-        return "a comment" if outside.rfind("<!--") > outside.rfind("-->") else ""

@@ -27,7 +27,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from subprocess import PIPE
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from tacit.domain.errors import Mistake, NotFound, Outage, TacitError
@@ -191,9 +191,7 @@ class _Process:
     def __enter__(self) -> _Process:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end()
         for file in (self._output, self._stderr):
             file.close()

@@ -17,7 +17,7 @@ from tacit.domain.errors import Mistake, ModelOutage, Outage
 from tacit.features.evaluate.actors.stepping import MAX_CALLS, AgentDecision, AgentQuestion, attempt
 from tacit.features.evaluate.conversation import ChatMessage, ModelReply, is_done, parse_tool_call, prompt_messages
 from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
-from tacit.providers.http import TIMED_OUT, TOO_LARGE, HttpResponse, check_url, post
+from tacit.providers.http import TIMED_OUT, TOO_LARGE, check_url, post
 from tacit.text.words import credible_tokens, estimate_tokens
 
 MAX_TOKENS = 96
@@ -168,16 +168,11 @@ class ChatServer:
                 continue
             if answer.is_success:
                 return answer.data
-            code, problem, hint = _refused(answer)
+            problem = f"{answer.status} {answer.reason}: {answer.data[:_REFUSAL_SHOWN].decode('utf-8', 'replace')}"
+            code, hint = "refused_by_server", "is the server running?"
+            if answer.is_redirect:
+                code = "redirected"
+                hint = "it redirects, and a key is sent to no other host than the one named: name the one that answers"
             if answer.status not in _PASSING:
                 break
         raise ModelOutage(f"{self.url} gave no answer: {problem}", code=code, hint=hint, retryable=True)
-
-
-def _refused(answer: HttpResponse) -> tuple[str, str, str]:
-    """The code of a refusal, the server's words, and what to do."""
-    reply_text = f"{answer.status} {answer.reason}: {answer.data[:_REFUSAL_SHOWN].decode('utf-8', 'replace')}"
-    if answer.is_redirect:
-        hint = "it redirects, and a key is sent to no other host than the one named: name the one that answers"
-        return "redirected", reply_text, hint
-    return "refused_by_server", reply_text, "is the server running?"

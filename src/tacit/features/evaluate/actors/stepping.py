@@ -69,9 +69,8 @@ class _Attempt:
     seen: dict[str, int] = field(default_factory=dict)
 
     def asked(self) -> AgentQuestion:
-        world = self.world
-        tools, turns = tuple(world.tools), tuple(world.turns)
-        return AgentQuestion(place=self.place, task=world.task, tools=tools, aid=self.aid, turns=turns)
+        tools, turns = tuple(self.world.tools), tuple(self.world.turns)
+        return AgentQuestion(place=self.place, task=self.world.task, tools=tools, aid=self.aid, turns=turns)
 
     def carry_out(self, decision: AgentDecision, *, max_calls: int) -> None:
         self.context_tokens += decision.context_tokens
