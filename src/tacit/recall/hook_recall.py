@@ -86,7 +86,7 @@ def for_task(
             signals["example"] = alike
         if near is not None:
             signals["meaning"] = vector_weight(len(asked.terms)) * max(0.0, near)
-        rows.append(_row(match.row, signals, scope=scope, now=now))
+        rows.append(_weighed_row(match.row, signals, scope=scope, now=now))
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
@@ -104,7 +104,7 @@ def for_error(
     same = {"relevance": 1.0, "signature": 1.0}
     found = {row.version_id: row for line in signatures for row in index.by_signature(line, scope=scope)}
     fitting = [row for row in found.values() if _answers_call_of(row, program)]
-    rows = [_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
+    rows = [_weighed_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
@@ -124,7 +124,7 @@ def _answers_call_of(row: SkillRow, program: str) -> bool:
     return tags[:1] != [CALL_TERM] or (bool(own) and tags[1 : 1 + len(own)] == own)
 
 
-def _row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
+def _weighed_row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
     signals["reliability"] = skill.rank
     signals["prominence"] = prominence(skill.kind, skill.fresh_at, now, reinforced=skill.reinforced)
     signals["scope"] = scope_proximity(skill.scope, scope)

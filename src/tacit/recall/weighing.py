@@ -74,8 +74,8 @@ class Situation:
     def features(self) -> dict[str, frozenset[str]]:
         """What can be compared with a skill: a name for each feature → its terms."""
         found = {
-            "last action": frozenset(terms(_head(self.last_action))),
-            "command": frozenset(terms(_head(self.command))),
+            "last action": frozenset(terms(_program_of(self.last_action))),
+            "command": frozenset(terms(_program_of(self.command))),
             "files": frozenset(term for path in self.files for term in terms(path.rsplit("/", 1)[-1])),
             "environment": frozenset(terms(" ".join(self.environment.values()))),
         }
@@ -93,13 +93,13 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
     if isinstance(files, str):
         files = (files,)
     return Situation(
-        error=_text(state.get("error")),
-        command=_text(state.get("command")),
-        last_action=_text(state.get("last_action")),
-        files=tuple(filter(None, map(_text, files[:MAX_FILES]))) if isinstance(files, Sequence) else (),
-        environment={key: _text(value) for key, value in _mapping(state.get("environment")).items()},
-        readings={key: _text(value) for key, value in _mapping(state.get("readings")).items()},
-        conditions={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
+        error=_bounded_text(state.get("error")),
+        command=_bounded_text(state.get("command")),
+        last_action=_bounded_text(state.get("last_action")),
+        files=tuple(filter(None, map(_bounded_text, files[:MAX_FILES]))) if isinstance(files, Sequence) else (),
+        environment={key: _bounded_text(value) for key, value in _string_keys(state.get("environment")).items()},
+        readings={key: _bounded_text(value) for key, value in _string_keys(state.get("readings")).items()},
+        conditions={key: value for key, value in _string_keys(state.get("holds")).items() if isinstance(value, bool)},
     )
 
 
@@ -110,7 +110,7 @@ def situation_match(situation: Situation, content: SkillContent, words: frozense
     """
     features = situation.features
     met = [name for name, found in features.items() if found & words]
-    held = [condition for condition in content.preconditions if _state_of(condition, situation) is True]
+    held = [condition for condition in content.preconditions if _holds(condition, situation) is True]
     compared = len(features) + bool(held)
     if not compared:
         return 0.0, []
@@ -118,15 +118,18 @@ def situation_match(situation: Situation, content: SkillContent, words: frozense
 
 
 def violated_precondition(situation: Situation, content: SkillContent) -> str:
-    """Return a precondition that is known not to hold, or `NO_CASE` where every case has such a condition; empty if neither."""
-    false = next((c.text or c.check for c in content.preconditions if _state_of(c, situation) is False), "")
+    """Return the text of a precondition that is known not to hold; empty if there is none.
+
+    Where every case of the skill has a condition that is known not to hold, it returns `reasons.NO_CASE`.
+    """
+    false = next((c.text or c.check for c in content.preconditions if _holds(c, situation) is False), "")
     if false or not content.cases:
         return false
-    open_cases = [case for case in content.cases if all(_state_of(c, situation) is not False for c in case.conditions)]
+    open_cases = [case for case in content.cases if all(_holds(c, situation) is not False for c in case.conditions)]
     return "" if open_cases else reasons.NO_CASE
 
 
-def _state_of(condition: Condition, situation: Situation) -> bool | None:
+def _holds(condition: Condition, situation: Situation) -> bool | None:
     for name in (condition.check, condition.text):
         if name and name in situation.conditions:
             return situation.conditions[name]
@@ -136,19 +139,19 @@ def _state_of(condition: Condition, situation: Situation) -> bool | None:
     return holds(condition, gathered(answers))
 
 
-def _head(command: str) -> str:
+def _program_of(command: str) -> str:
     """A tool, or the program of a command with its subcommand."""
     return " ".join(command.split()[:2])
 
 
-def _text(value: Any) -> str:
+def _bounded_text(value: Any) -> str:
     if isinstance(value, str):
         return value[:MAX_STATE_CHARACTERS]
     is_number = isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= MAX_INTEGER_BITS)
     return str(value) if is_number else ""
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _string_keys(value: Any) -> Mapping[str, Any]:
     return {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else {}
 
 
