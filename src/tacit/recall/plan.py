@@ -65,11 +65,6 @@ class PlanOption:
     """Whether attempts showed its surroundings; surroundings that were only written down block no other skill."""
 
     @property
-    def name(self) -> str:
-        """The skill's name."""
-        return self.content.name
-
-    @property
     def observed_content(self) -> SkillContent:
         """The content, without surroundings that were not observed."""
         return self.content if self.surroundings_observed else replace(self.content, surroundings=())
@@ -90,7 +85,7 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     for option in cued:
         by_task_words = spoken(option.content.cues, present) >= TASK_WORDS_MIN
         rated.append(RatedOption(strength(option.content.cues, present) if by_task_words else 0.0, option))
-    rated.sort(key=lambda each: (-each.strength, each.option.name, each.option.version_id))
+    rated.sort(key=lambda each: (-each.strength, each.option.content.name, each.option.version_id))
     strengths = {option.version_id: round(value, 4) for value, option in rated}
     usable = [each for each in rated if not missing_tools(each.option.content, tools)]
     if not rated or rated[0].strength < BEST_STRENGTH_MIN:
@@ -107,9 +102,11 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * usable[0].strength)
     taken = [each for at, each in enumerate(usable) if at == 0 or each.strength >= needed]
     covered = {name for each in taken for name in each.option.content.sub_skills}
-    kept = [each for each in taken if each.option.name not in covered]
+    kept = [each for each in taken if each.option.content.name not in covered]
     chosen = tuple(
-        Chosen(version_id=option.version_id, name=option.name, times=_times(text, option), strength=round(value, 4))
+        Chosen(
+            version_id=option.version_id, name=option.content.name, times=_times(text, option), strength=round(value, 4)
+        )
         for value, option in _in_order(text, kept)
     )
     return Plan(chosen=chosen, steps=_steps(chosen, options), strengths=strengths)
@@ -144,7 +141,7 @@ def _blocked_plan(
         strongest = at == 0 and (value >= CALLED_MIN or where is not ToolEnvironment.ELSEWHERE)
         if strongest or where is ToolEnvironment.HERE or (where is ToolEnvironment.UNKNOWN and value >= needed):
             lacking = tuple(missing_tools(option.content, tools))
-            reason = reasons.skill_lacks_tools(option.name, lacking, belongs_here=where is ToolEnvironment.HERE)
+            reason = reasons.skill_lacks_tools(option.content.name, lacking, belongs_here=where is ToolEnvironment.HERE)
             return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
     return None
 
@@ -172,12 +169,14 @@ def _nothing_called(
 def _in_order(text: str, kept: Sequence[RatedOption]) -> list[RatedOption]:
     """Sort by the known order of skills (`after`); where that leaves a choice, as the task names them."""
     waiting = sorted(
-        kept, key=lambda each: (first_mention(each.option.content.cues, text), -each.strength, each.option.name)
+        kept, key=lambda each: (first_mention(each.option.content.cues, text), -each.strength, each.option.content.name)
     )
     ordered: list[RatedOption] = []
     while waiting:
-        names = {each.option.name for each in waiting}
-        free = (each for each in waiting if not names.intersection(each.option.content.after) - {each.option.name})
+        names = {each.option.content.name for each in waiting}
+        free = (
+            each for each in waiting if not names.intersection(each.option.content.after) - {each.option.content.name}
+        )
         following = next(free, waiting[0])  # a cycle in hand-written `after` is cut at the part named first
         waiting.remove(following)
         ordered.append(following)
