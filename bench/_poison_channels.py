@@ -140,7 +140,7 @@ def _approved_first(number: int) -> Act:
         loop.capture(genuine(number % len(KINDS)))
         loop.learn()
         for stored in loop.reviews.waiting():
-            ticks = [literal.key for literal in loop.reviews.examine(stored.version.id).literals]
+            ticks = [each.key for each in loop.reviews.examine(stored.version.id).external_values]
             loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticks)
 
     return act

@@ -86,7 +86,7 @@ def opened(embedder: Embedder | None) -> tacit.Tacit:
 def approve(memory: tacit.Tacit) -> None:
     """Approve all that waits: no person sits in a benchmark."""
     for stored in memory.reviews.waiting():
-        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
         memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
 
 

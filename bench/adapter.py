@@ -86,7 +86,7 @@ class Adapter:
 
     def _approve(self) -> None:
         for stored in self.memory.reviews.waiting():
-            ticked = [literal.key for literal in self.memory.reviews.examine(stored.version.id).literals]
+            ticked = [each.key for each in self.memory.reviews.examine(stored.version.id).external_values]
             self.memory.review(
                 stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
             )

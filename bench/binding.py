@@ -103,7 +103,7 @@ def through_memory(_: Sequence[Run], documents: Sequence[Any]) -> dict[str, list
         memory.capture(tacit.read(list(documents)), trust_outcomes=True)
         memory.learn()
         for stored in memory.reviews.waiting():
-            ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+            ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
             memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
         known = sorted(
             (stored.version for stored in memory.skills()),

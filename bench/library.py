@@ -65,7 +65,7 @@ def approve_all(memory: Tacit) -> int:
     """Say yes to all that waits, each literal ticked."""
     waiting = memory.reviews.waiting()
     for stored in waiting:
-        ticks = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        ticks = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
         memory.review(stored.version.id, "approve", by=PERSON, ticked=ticks)
     return len(waiting)
 

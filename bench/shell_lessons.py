@@ -188,7 +188,7 @@ class Memory:
         self.memory.capture(runs)
         self.memory.learn()
         for stored in self.memory.reviews.waiting():
-            ticked = [literal.key for literal in self.memory.reviews.examine(stored.version.id).literals]
+            ticked = [each.key for each in self.memory.reviews.examine(stored.version.id).external_values]
             self.memory.review(
                 stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
             )

@@ -65,7 +65,7 @@ def learned(episodes: Documents) -> tacit.Tacit:
     memory.capture(tacit.read(episodes), trust_outcomes=True)
     memory.learn()
     for stored in memory.reviews.waiting():
-        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
         memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
     return memory
 

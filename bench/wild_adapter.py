@@ -45,7 +45,7 @@ class Adapter:
             recorded = os.environ.get("TACIT_RECORDED")
             memory.learn(model=RecordedModel(Path(recorded)) if recorded else None)
             for stored in memory.reviews.waiting():
-                ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+                ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
                 memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
             memory.learn()  # as the hook's learner does at the end of every turn: the card follows the counts
 

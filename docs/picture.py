@@ -30,7 +30,7 @@ def main() -> None:
         for line in learned_parts(captured, memory.learn(), width=112):
             console.print(line)
         for stored in memory.reviews.waiting():
-            ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+            ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
             memory.review(stored.version.id, "approve", by="a person", ticked=ticked)
         for task in TASKS:
             console.print(f"\n[bold green]$[/bold green] tacit recall '{task}'")

@@ -67,7 +67,7 @@ def live(folder: Path, tell: Tell) -> None:
         loop.learn()
         tell("learned -")
         for stored in loop.reviews.waiting():
-            ticked = [literal.key for literal in loop.reviews.examine(stored.version.id).literals]
+            ticked = [each.key for each in loop.reviews.examine(stored.version.id).external_values]
             loop.review(stored.version.id, "approve", by="ana", ticked=ticked)
             tell(f"approved {stored.version.id}")
         given = loop.recall("balance the ledger and run the tests")

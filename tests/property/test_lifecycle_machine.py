@@ -152,7 +152,7 @@ class Lives(RuleBasedStateMachine):
 
     def review(self, stored: StoredVersion, decision: str, *, reason: str = "") -> bool:
         """Carry out a decision where the rules allow it."""
-        ticks = [literal.key for literal in self.loop.reviews.examine(stored.version.id).literals]
+        ticks = [each.key for each in self.loop.reviews.examine(stored.version.id).external_values]
         try:
             ticked = ticks if decision == "approve" else []
             self.loop.review(stored.version.id, decision, by="ann", reason=reason, ticked=ticked)

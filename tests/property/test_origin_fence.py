@@ -257,7 +257,7 @@ class Fenced(RuleBasedStateMachine):
     @rule(which=numbers, decision=st.sampled_from(["approve", "approve", "reject", "retire", "restore", "reopen"]))
     def decide(self, which: int, decision: str) -> None:
         if stored := self.pick(which):
-            ticks = [literal.key for literal in self.loop.reviews.examine(stored.version.id).literals]
+            ticks = [each.key for each in self.loop.reviews.examine(stored.version.id).external_values]
             ticked = ticks if decision == "approve" else []
             try:
                 self.loop.review(stored.version.id, decision, by="ann", content_hash=stored.version.hash, ticked=ticked)

@@ -89,7 +89,7 @@ def test_an_order_that_was_read_is_external_and_needs_a_tick(number: int, carrie
         if not stored.version.provenance.model:
             continue
         assert stored.version.lowest_origin is Origin.EXTERNAL
-        literals = memory.reviews.examine(stored.version.id).literals
+        literals = memory.reviews.examine(stored.version.id).external_values
         assert literals
         with pytest.raises(TacitError) as refused:
             memory.review(stored.version.id, "approve", by="person", content_hash=stored.version.hash)

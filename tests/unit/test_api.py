@@ -65,7 +65,7 @@ def sessions() -> list[Trajectory]:
 
 def approve_all(loop: Tacit) -> None:
     for stored in loop.reviews.waiting():
-        ticked = [literal.key for literal in loop.reviews.examine(stored.version.id).literals]
+        ticked = [each.key for each in loop.reviews.examine(stored.version.id).external_values]
         loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
 
 

@@ -87,8 +87,8 @@ class Examination:
     findings: tuple[Finding, ...] = ()
     needs: Capabilities = Capabilities()
     """What it uses, as extracted from its text."""
-    literals: tuple[ExternalValue, ...] = ()
-    """The external values that a reviewer confirms one by one."""
+    external_values: tuple[ExternalValue, ...] = ()
+    """The values from outside that a reviewer confirms one by one."""
     checks: tuple[str, ...] = ()
     """Name and version of every check that ran."""
 

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Collection
 from datetime import datetime
 
-from tacit import render
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
@@ -120,37 +119,3 @@ def candidate_from_proposal(
     ]
     origins = origins_of_edit(content, origin, before, named=copied_from)
     return dataclasses.replace(candidate, origins=origins)
-
-
-def resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, StoredVersion | None]:
-    """Return the content to propose and the version it revises: of the skill it was exported from, or of its name.
-
-    A text that was only made inert for export comes back as the content that was exported.
-    """
-    store, content = context.store, parsed.content
-    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == context.scope]
-    stamped = parsed.stamp.get("skill-id", "")
-    if stamped and stamped in store.resolve(stamped):
-        same = store.versions(stamped)
-    copied = next((s.version.content for s in reversed(same) if render.is_copy(content, s.version.content)), None)
-    return copied or content, same[-1] if same else None
-
-
-def expected_verdict(
-    context: StoreContext, content: SkillContent, revises: StoredVersion | None, *, by: str, origin: Origin, source: str
-) -> Verdict:
-    """Return what the gate would decide on a content; stores nothing."""
-    if context.store.tombstones(content.hash()):
-        message = f"`{content.name}` was purged and is refused"
-        raise GateRefusal(message, code="purged", hint="see `tacit skills history`")
-    made = Provenance(made_by=by, source=source)
-    candidate = candidate_from_proposal(
-        context.store, content, made=made, origin=origin, revises=revises, scope=context.scope
-    )
-    return judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
-
-
-def stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:
-    """Return a version if the store has it."""
-    is_stored = bool(version_id) and version_id in context.store.resolve(version_id)
-    return context.store.version(version_id) if is_stored else None

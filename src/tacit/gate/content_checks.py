@@ -78,7 +78,7 @@ def examine_content(
     return Examination(
         findings=checks_module.most_severe((*found, *own)),
         needs=needs,
-        literals=() if is_quotation(content) else _to_confirm(hashed, origins, provenance),
+        external_values=() if is_quotation(content) else _to_confirm(hashed, origins, provenance),
         checks=checks_in_use(checks),
     )
 

@@ -94,7 +94,7 @@ def approve(
     ticked: Collection[str] = (),
 ) -> Approval:
     """Bind an approval to what was shown. Every value that came from outside must be confirmed by itself."""
-    required = {external.key for external in examination.literals}
+    required = {external.key for external in examination.external_values}
     unknown = sorted(set(ticked) - required)
     if unknown:
         hint = f"it asks for: {', '.join(sorted(required))}" if required else "it asks for no confirmation"
@@ -124,7 +124,7 @@ def approve(
 
 def unconfirmed_values(examination: Examination, ticked: Collection[str]) -> list[ExternalValue]:
     """Return the external values that are not confirmed yet."""
-    return [external for external in examination.literals if external.key not in ticked]
+    return [external for external in examination.external_values if external.key not in ticked]
 
 
 # --- is an approval still valid? ------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def reasons_against_prefill(stored: StoredVersion, findings: Collection[Finding]
         reasons.append(f"it {', '.join(needs.effects)}")
     if needs_attention(findings):
         reasons.append("it has findings")
-    if examination.literals:
+    if examination.external_values:
         reasons.append("it contains text from outside")
     return reasons
 

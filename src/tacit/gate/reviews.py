@@ -211,7 +211,7 @@ class Reviews:
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
-            required = {literal.key for literal in examination.literals}
+            required = {each.key for each in examination.external_values}
             for each in self._store.approvals(stored.version.id):
                 given |= required.intersection(each.ticked)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
@@ -266,7 +266,7 @@ class Reviews:
             must_withdraw = bool(objection)
         else:
             against = [new_finding(each) for each in unbound_findings(examination.findings)]
-            against += [not_confirmed(examination.literals)] if examination.literals else []
+            against += [not_confirmed(examination.external_values)] if examination.external_values else []
             reasons, must_withdraw = (coded(GateReason.NO_EXAMINATION), *against), bool(against)
         if not_quoted := tuple(_not_quotable(self._store, version)):
             reasons, must_withdraw = (*reasons, *not_quoted), True

@@ -79,7 +79,7 @@ def proposed(memory: Tacit, content: SkillContent = WRITTEN, origin: Origin = Or
 
 
 def ticks(memory: Tacit, version_id: str) -> list[str]:
-    return [literal.key for literal in memory.reviews.examine(version_id).literals]
+    return [each.key for each in memory.reviews.examine(version_id).external_values]
 
 
 def approved(memory: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:

@@ -1,4 +1,4 @@
-"""Findings on one content: undeclared and new capabilities, steps without a source, literals to confirm, quotations."""
+"""Findings on one content: undeclared and new capabilities, steps without a source, external values to confirm, quotations."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def test_the_same_content_by_other_hands_has_the_same_needs_and_its_own_literals
     mine = look(made)
     theirs = examine_content(made, dict.fromkeys(filled_fields(made), Origin.EXTERNAL), provenance=WRITTEN)
     assert mine.needs == theirs.needs
-    assert not mine.literals
-    assert theirs.literals
+    assert not mine.external_values
+    assert theirs.external_values
 
 
 def test_findings_of_one_content_are_not_those_of_another():
@@ -187,7 +187,7 @@ def test_a_stored_version_is_examined_with_its_own_origins_and_provenance():
     version = stored(made, origins={"steps.0": Origin.EXTERNAL, "name": Origin.USER}).version
     seen = examine_version(version)
     assert seen == examine_content(made, version.origins, provenance=version.provenance)
-    assert "url:https://api.example.com/x" in {literal.key for literal in seen.literals}
+    assert "url:https://api.example.com/x" in {each.key for each in seen.external_values}
     assert seen.needs == needed_capabilities_of(made)
 
 
@@ -301,7 +301,7 @@ def keys(made: SkillContent, **external: Origin) -> list[str]:
     """Keys to tick; every field is a person's but for those that are named."""
     origins = dict.fromkeys(filled_fields(made), Origin.USER)
     origins |= {name.replace("_", "."): origin for name, origin in external.items()}
-    return [literal.key for literal in examine_content(made, origins, provenance=LITERAL_TEXT).literals]
+    return [each.key for each in examine_content(made, origins, provenance=LITERAL_TEXT).external_values]
 
 
 CURL = SkillStep(text="Fetch it", tool="Bash", arguments={"command": "curl https://api.example.com/v1 -o out.json"})
@@ -412,16 +412,18 @@ def test_moving_between_folders_is_no_command_to_tick():
 def test_arguments_from_outside_make_their_step_a_stranger():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(filled_fields(made), Origin.USER) | {"steps.0.arguments": Origin.EXTERNAL}
-    assert examine_content(made, origins, provenance=LITERAL_TEXT).literals
+    assert examine_content(made, origins, provenance=LITERAL_TEXT).external_values
 
 
 def test_a_field_whose_origin_nobody_noted_counts_as_from_outside():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(filled_fields(made), Origin.USER)
     del origins["steps.0"]
-    assert examine_content(made, origins, provenance=LITERAL_TEXT).literals
+    assert examine_content(made, origins, provenance=LITERAL_TEXT).external_values
     listed = {**origins, "steps": Origin.USER}
-    assert not examine_content(made, listed, provenance=LITERAL_TEXT).literals, "an entry has the origin of its list"
+    assert not examine_content(made, listed, provenance=LITERAL_TEXT).external_values, (
+        "an entry has the origin of its list"
+    )
 
 
 def test_a_bundled_script_from_outside_is_looked_at():
@@ -432,7 +434,9 @@ def test_a_bundled_script_from_outside_is_looked_at():
 def test_a_literal_names_its_field_and_its_key():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(filled_fields(made), Origin.EXTERNAL)
-    [url] = [each for each in examine_content(made, origins, provenance=LITERAL_TEXT).literals if each.kind == "url"]
+    [url] = [
+        each for each in examine_content(made, origins, provenance=LITERAL_TEXT).external_values if each.kind == "url"
+    ]
     assert (url.key, url.field, url.origin) == ("url:https://api.example.com/v1", "steps.0", Origin.EXTERNAL)
 
 
@@ -449,7 +453,7 @@ def test_a_record_is_a_quotation_and_asks_for_no_tick() -> None:
         RECORD, {"description": Origin.EXTERNAL, "metadata": Origin.EXTERNAL}, provenance=Provenance()
     )
     assert is_quotation(RECORD)
-    assert seen.literals == ()
+    assert seen.external_values == ()
 
 
 @pytest.mark.parametrize(
@@ -468,7 +472,7 @@ def test_a_record_is_a_quotation_and_asks_for_no_tick() -> None:
 def test_whatever_could_be_followed_is_no_quotation(changes: dict[str, object]) -> None:
     made = replace(RECORD, **changes)  # type: ignore[arg-type]
     assert not is_quotation(made)
-    assert examine_content(made, {}, provenance=Provenance()).literals
+    assert examine_content(made, {}, provenance=Provenance()).external_values
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,10 @@ HOST = ExternalValue(kind=ResourceKind.HOST, value="api.example.com", field="ste
 VARIABLE = ExternalValue(kind=ResourceKind.VARIABLE, value="API_TOKEN", field="body")
 ODD = Finding(rule="odd", message="an odd line", severity=Severity.MEDIUM, field="body", line=3)
 SEEN = Examination(
-    findings=(ODD,), needs=Capabilities(hosts=("api.example.com",)), literals=(HOST, VARIABLE), checks=("ours 1",)
+    findings=(ODD,),
+    needs=Capabilities(hosts=("api.example.com",)),
+    external_values=(HOST, VARIABLE),
+    checks=("ours 1",),
 )
 TICKS = (HOST.key, VARIABLE.key)
 WAITS = stored(status=Status.CANDIDATE, origins={"name": Origin.AGENT, "body": Origin.EXTERNAL})
@@ -138,7 +141,7 @@ def test_without_every_tick_it_is_refused_with_the_list_and_what_to_do(ticked):
     for key in ticked:
         assert key not in refused.value.message
     assert f"tacit review {WAITS.version.id} --approve --tick KEY" in refused.value.hint
-    assert [literal.key for literal in unconfirmed_values(SEEN, ticked)] == [literal.key for literal in missing]
+    assert [each.key for each in unconfirmed_values(SEEN, ticked)] == [each.key for each in missing]
 
 
 def test_no_command_that_ticks_everything_is_handed_out():
@@ -160,7 +163,7 @@ def test_a_tick_for_something_that_is_not_there_is_a_mistake():
 def test_a_tick_of_a_part_is_no_tick_of_the_whole():
     longer = ExternalValue(kind=ResourceKind.URL, value="https://api.example.com/v1", field="body")
     with raises(GateRefusal, "confirmation_missing"):
-        approved(dataclasses.replace(SEEN, literals=(HOST, longer)), ticked=(HOST.key,))
+        approved(dataclasses.replace(SEEN, external_values=(HOST, longer)), ticked=(HOST.key,))
 
 
 def test_an_approval_holds_while_nothing_changes():
@@ -218,7 +221,7 @@ def test_touching_more_than_was_shown_ends_it_and_less_does_not():
 
 
 def test_a_literal_that_was_not_ticked_ends_it():
-    more = dataclasses.replace(SEEN, literals=(*SEEN.literals, dataclasses.replace(HOST, value="b.net")))
+    more = dataclasses.replace(SEEN, external_values=(*SEEN.external_values, dataclasses.replace(HOST, value="b.net")))
     assert reasons(approved(), more) == (coded(GateReason.NOT_CONFIRMED, keys="host:b.net"),)
 
 
@@ -251,10 +254,10 @@ def test_whatever_makes_recallable_needs_an_approval(status, decision, recallabl
     assert (decide(stored(status=status), decision, by="ann", at=NOW).after in RECALLABLE) is recallable
 
 
-def test_all_literals_that_are_not_confirmed_are_listed():
+def test_all_external_values_that_are_not_confirmed_are_listed():
     more = (dataclasses.replace(HOST, value="a.net"), dataclasses.replace(HOST, value="b.net"))
-    literals = dataclasses.replace(SEEN, literals=(*SEEN.literals, *more))
-    assert reasons(approved(), literals) == (coded(GateReason.NOT_CONFIRMED, keys="host:a.net, host:b.net"),)
+    external = dataclasses.replace(SEEN, external_values=(*SEEN.external_values, *more))
+    assert reasons(approved(), external) == (coded(GateReason.NOT_CONFIRMED, keys="host:a.net, host:b.net"),)
 
 
 def test_of_a_place_that_was_shown_twice_the_heavier_finding_counts():

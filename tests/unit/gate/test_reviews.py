@@ -43,7 +43,7 @@ def written(memory: Tacit, *commands: str, revises: bool = False) -> str:
 
 
 def approve(memory: Tacit, version_id: str) -> None:
-    ticked = [literal.key for literal in memory.reviews.examine(version_id).literals]
+    ticked = [each.key for each in memory.reviews.examine(version_id).external_values]
     memory.review(version_id, "approve", by="ann", ticked=ticked)
 
 

@@ -36,7 +36,7 @@ FORGED = SkillContent(
 
 
 def approve(loop: Tacit, version_id: str) -> None:
-    ticked = [literal.key for literal in loop.reviews.examine(version_id).literals]
+    ticked = [each.key for each in loop.reviews.examine(version_id).external_values]
     loop.review(version_id, "approve", by="ann", ticked=ticked)
 
 

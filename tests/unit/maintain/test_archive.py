@@ -40,7 +40,7 @@ def approved(loop: Tacit, name: str = "release", **fields: object) -> str:
     made = SkillContent(kind=Kind.PROCEDURE, name=name, description=f"How to {name} the app.", steps=steps)
     version_id = loop.propose(made, by="ann", origin=Origin.USER).version_id
     loop.review(
-        version_id, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(version_id).literals]
+        version_id, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(version_id).external_values]
     )
     return version_id
 

@@ -146,7 +146,7 @@ def procedure(name: str, *commands: str) -> SkillContent:
 
 def approved(loop: Tacit, content: SkillContent, **options: object) -> str:
     verdict = loop.propose(content, by="ann", origin=Origin.USER, **options)  # type: ignore[arg-type]
-    ticked = [literal.key for literal in loop.reviews.examine(verdict.version_id).literals]
+    ticked = [each.key for each in loop.reviews.examine(verdict.version_id).external_values]
     loop.review(verdict.version_id, "approve", by="ann", ticked=ticked)
     return verdict.version_id
 
@@ -155,7 +155,7 @@ def shipped(loop: Tacit) -> str:
     approved(loop, procedure("build", "make build", "make check"))
     approved(loop, procedure("publish", "make push", "make announce"))
     verdict = loop.library.compose("ship", ["build", "publish"], by="ann", origin=Origin.USER)
-    ticked = [literal.key for literal in loop.reviews.examine(verdict.version_id).literals]
+    ticked = [each.key for each in loop.reviews.examine(verdict.version_id).external_values]
     loop.review(verdict.version_id, "approve", by="ann", ticked=ticked)
     return verdict.version_id
 

@@ -47,7 +47,7 @@ def approved(loop: Tacit, content: SkillContent) -> str:
         verdict.version_id,
         "approve",
         by="ann",
-        ticked=[x.key for x in loop.reviews.examine(verdict.version_id).literals],
+        ticked=[x.key for x in loop.reviews.examine(verdict.version_id).external_values],
     )
     return verdict.version_id
 

@@ -39,7 +39,7 @@ def approved(loop: Tacit) -> str:
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
     version_id = loop.propose(made, by="ann", origin=Origin.USER).version_id
     loop.review(
-        version_id, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(version_id).literals]
+        version_id, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(version_id).external_values]
     )
     return version_id
 
@@ -119,7 +119,7 @@ def test_only_the_current_version_is_tried(loop: Tacit, tmp_path: Path) -> None:
     steps = (SkillStep(text="Run `make all`", tool="Bash", arguments={"command": "make all"}),)
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
     newer = loop.propose(made, by="ann", origin=Origin.USER, revises=loop.version("release")).version_id
-    loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(newer).literals])
+    loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(newer).external_values])
     done = Check(passed=True, verifier="replay: make check")
     counts: list[tuple[int, int]] = []
     tried = revalidation.revalidations(

@@ -56,7 +56,7 @@ def loop() -> Iterator[Tacit]:
 
 
 def approve(loop: Tacit, version_id: str) -> StoredVersion:
-    ticked = [literal.key for literal in loop.reviews.examine(version_id).literals]
+    ticked = [each.key for each in loop.reviews.examine(version_id).external_values]
     loop.review(version_id, "approve", by="ann", ticked=ticked)
     return loop.version(version_id)
 
@@ -272,7 +272,7 @@ def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(
     child = child_of(loop, skill)
     assert child.status not in RECALLABLE
     assert child.version.lowest_origin is Origin.EXTERNAL
-    assert any("get.evil.example" in literal.key for literal in loop.reviews.examine(child.version.id).literals)
+    assert any("get.evil.example" in each.key for each in loop.reviews.examine(child.version.id).external_values)
 
 
 def test_a_revision_contains_no_text_that_was_read(loop: Tacit, skill: StoredVersion) -> None:

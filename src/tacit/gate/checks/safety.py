@@ -1,7 +1,8 @@
 """Hidden characters, secrets, external text and a language model's words: what must not reach an agent unseen.
 
-`safety` looks at a candidate or a version with its origins; `UnicodeCheck` and `SecretsCheck` look at any content, also one that
-nobody proposed. They report; people decide.
+`safety` looks at a candidate or a version with its origins, and its rule is the one that decides: whatever would become a
+version is quarantined for any hidden character or secret, in any field. `UnicodeCheck` and `SecretsCheck` look at any content,
+also one that nobody proposed, such as installed skills: they grade what they find, and point at the place. People decide.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def _approve(console: Console, memory: Tacit) -> None:
     """Approve all that waits, as a person would, and confirm what came from outside."""
     for stored in memory.reviews.waiting():
         version = stored.version
-        ticked = [literal.key for literal in memory.reviews.examine(version.id).literals]
+        ticked = [each.key for each in memory.reviews.examine(version.id).external_values]
         move = memory.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
         console.print(f"{safe(version.name)}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:

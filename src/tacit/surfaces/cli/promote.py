@@ -172,7 +172,7 @@ def _decide(there: CommandContext, done: Promoted, *, by: str, ticked: Sequence[
     else:
         examination = there.memory.reviews.examine(stored.version.id)
         grave = [] if despite else grave_ones(there, stored, examination)
-        unconfirmed = [f"confirm {literal.key}" for literal in unconfirmed_values(examination, ticked)]
+        unconfirmed = [f"confirm {external.key}" for external in unconfirmed_values(examination, ticked)]
         missing = [*(f"{each.severity}: {each.message}" for each in grave), *unconfirmed]
         if missing:
             _refuse(there, f"`{name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id)

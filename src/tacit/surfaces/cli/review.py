@@ -209,7 +209,7 @@ def _confirm_approval(
     show_candidate(ctx, stored)
     if decision is Review.RESTORE:  # what was confirmed before need not be again
         known = {key for approval in ctx.memory.archive.approvals(stored.version.id) for key in approval.ticked}
-        needed = {literal.key for literal in ctx.memory.reviews.examine(stored.version.id).literals}
+        needed = {each.key for each in ctx.memory.reviews.examine(stored.version.id).external_values}
         ticked = (*ticked, *sorted((known & needed) - set(ticked)))
     reply, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
     if reply is Reply.YES:
@@ -231,9 +231,9 @@ def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Coll
     lines += [
         f"  {each.severity}: {each.message}" + (f" ({place(each, content)})" if each.field else "") for each in grave
     ]
-    if literals := unconfirmed_values(examination, ticked):
+    if external_values := unconfirmed_values(examination, ticked):
         lines.append("and values from outside, each to be confirmed with --tick:")
-        lines += [f"  {literal.key}  in {literal.field}" for literal in literals]
+        lines += [f"  {external.key}  in {external.field}" for external in external_values]
     short = stored.version.id[:10]
     hint = f"read it (tacit review {short}) and reject it; pass --despite-findings only if you know better"
     raise GateRefusal("\n".join(lines), code="grave_findings", hint=hint)
@@ -368,7 +368,7 @@ def confirmed(
         if reply is not Reply.YES:
             ctx.console.print("Nothing was approved.")
             return reply, ()
-    return ask_for_confirmations(ctx, stored, examination.literals, ticked=ticked)
+    return ask_for_confirmations(ctx, stored, examination.external_values, ticked=ticked)
 
 
 def _decide(

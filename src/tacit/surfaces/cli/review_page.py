@@ -71,8 +71,8 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     if outside and not any(finding.rule == "external_text" for finding in findings):
         places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
         yield f"[yellow]Copied from tool output, a file or the web:[/yellow] {safe(places)}"
-    for literal in examination.literals:
-        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(literal, version.content))}"
+    for external in examination.external_values:
+        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(external, version.content))}"
     if elsewhere := record_elsewhere(ctx.memory.archive.remarks(stored.skill.id, about=About.PROMOTION)):
         yield f"[bold]promoted:[/bold] {safe(elsewhere)}"
     yield from refinement_lines(ctx, version)
@@ -142,10 +142,10 @@ def field_name(path: str, content: SkillContent) -> str:
     return _file_path(path, content) or path
 
 
-def confirmation(literal: ExternalValue, content: SkillContent) -> str:
+def confirmation(external: ExternalValue, content: SkillContent) -> str:
     """Return what a reviewer must confirm about a value from outside."""
     return clean(
-        f"`{literal.value}` ({literal.kind}, {field_name(literal.field, content)}) appeared only in tool output"
+        f"`{external.value}` ({external.kind}, {field_name(external.field, content)}) appeared only in tool output"
     )
 
 
@@ -282,25 +282,29 @@ def ask(ctx: CommandContext, question: str) -> Reply:
 
 
 def ask_for_confirmations(
-    ctx: CommandContext, stored: StoredVersion, literals: Iterable[ExternalValue], *, ticked: Collection[str] = ()
+    ctx: CommandContext,
+    stored: StoredVersion,
+    external_values: Iterable[ExternalValue],
+    *,
+    ticked: Collection[str] = (),
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
     texts = dict(field_texts(content))
     uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in resource_uses_of(content)}
-    for literal in literals:
-        if literal.key in given:
+    for external in external_values:
+        if external.key in given:
             continue
-        use = uses_by_key.get((literal.key, literal.field))
-        named = (line.strip() for line in texts.get(literal.field, "").splitlines() if literal.value in line)
+        use = uses_by_key.get((external.key, external.field))
+        named = (line.strip() for line in texts.get(external.field, "").splitlines() if external.value in line)
         line = line_of(use, texts) if use and use.line else next(named, "")
         if line:
             ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
-        reply = ask(ctx, f"{confirmation(literal, content)}. Is it right?")
+        reply = ask(ctx, f"{confirmation(external, content)}. Is it right?")
         if reply is not Reply.YES:
-            ctx.console.print(f"Not confirmed: {safe(literal.key)}. Nothing was approved.")
+            ctx.console.print(f"Not confirmed: {safe(external.key)}. Nothing was approved.")
             return reply, ()
-        given.append(literal.key)
+        given.append(external.key)
     return Reply.YES, tuple(given)
 
 
@@ -337,7 +341,7 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "capabilities": fields(examination.needs, *CATEGORIES),
         "declared": content.capabilities,
         "from_outside": from_outside(version),
-        "ticks": [fields(literal, "key", "kind", "value", "field") for literal in examination.literals],
+        "ticks": [fields(external, "key", "kind", "value", "field") for external in examination.external_values],
         "checks": examination.checks,
         "approved_before": before,
         "merged_of": merged_parents(ctx, stored),

@@ -196,7 +196,7 @@ def test_a_skill_learned_from_the_attempt_or_after_it_does_not_count(memory: Tac
     memory.capture([ran(*STRUGGLE, session="early"), *solved, ran(*STRUGGLE, days=5, session="late")])
     memory.learn()
     for stored in memory.reviews.waiting():
-        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
         memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
     assert memory.skills(statuses=RECALLABLE)
     for looked in back(memory).attempts:

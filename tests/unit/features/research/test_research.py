@@ -102,7 +102,7 @@ def test_what_an_agent_adds_waits_and_is_not_found(loop: Tacit, tmp_path: Path) 
 
 def test_a_person_approves_what_an_agent_added_without_ticking_its_words(loop: Tacit, tmp_path: Path) -> None:
     added = Research(loop).add(guide(tmp_path), by="agent")
-    assert loop.reviews.examine(added.verdict.version_id).literals == ()
+    assert loop.reviews.examine(added.verdict.version_id).external_values == ()
     loop.review(added.verdict.version_id, "approve", by="ann")
     assert [held.status for held in Research(loop).documents()] == [Status.TRIAL]
 

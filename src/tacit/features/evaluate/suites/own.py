@@ -111,6 +111,6 @@ def learned_memory(
     memory.capture(trajectories, trust_outcomes=True)
     memory.learn(progress=progress)
     for stored in memory.reviews.waiting():
-        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        ticked = [each.key for each in memory.reviews.examine(stored.version.id).external_values]
         memory.review(stored.version.id, "approve", by=REVIEWER, content_hash=stored.version.hash, ticked=ticked)
     return memory
