@@ -40,7 +40,7 @@ def test_init_asks_with_an_estimate_and_yes_is_written_into_the_persons_settings
     before = settings(machine)
     done = machine.type("init", *CLIENT, answers={"Write this?": "y\n", READING_QUESTION: "y\n"})
     assert done.code == 0
-    assert "14,000" in done.out.split(READING_QUESTION)[0]
+    assert "23,000" in done.out.split(READING_QUESTION)[0]
     after = settings(machine)
     assert after["learn"] == before["learn"] | {"read_in_background": True}
     assert after["model"] == {"name": "claude-code"}
@@ -53,7 +53,7 @@ def test_init_without_a_person_leaves_it_off_and_names_the_cost(machine: Termina
     done = machine.run("init", *CLIENT, "--yes", "--json")
     reading = done.json["reading"]
     assert (reading["on"], reading["model"], reading["sessions_per_month"]) == (False, "claude-code", 2)
-    assert (reading["tokens_per_session"], reading["tokens_per_month"]) == (7000, 14_000)
+    assert (reading["tokens_per_session"], reading["tokens_per_month"]) == (11_500, 23_000)
     assert settings(machine) == before
     assert machine.type("init", *CLIENT, answers={READING_QUESTION: "n\n"}).code == 0
     assert settings(machine) == before
