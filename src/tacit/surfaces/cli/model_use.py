@@ -26,7 +26,7 @@ from tacit.surfaces.clients.checks import ClientCheck
 QUESTION = "Read new sessions in the background with it?"
 ABOUT = "language model"
 _READ, _WRITTEN = 8_000, 3_500
-"""About the tokens that one session takes, its second reading included: measured on 74 sessions (bench/results/reading.json)."""
+"""About the tokens that one session takes, with its second reading, measured on 74 (bench/results/reading.json)."""
 _MONTH = timedelta(days=30)
 
 
