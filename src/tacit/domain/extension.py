@@ -59,9 +59,17 @@ class Extension:
         return ()
 
     def after_learning(
-        self, trajectory: Trajectory, admit: Callable[[Candidate], Verdict], *, at: datetime
+        self,
+        trajectory: Trajectory,
+        admit: Callable[[Candidate], Verdict],
+        *,
+        verdicts: Sequence[Verdict],
+        at: datetime,
     ) -> Sequence[Verdict]:
-        """Run after a trajectory was learned from, in the same transaction; return the verdicts of what was admitted."""
+        """Run after a trajectory was learned from, in the same transaction; `verdicts` are those on its candidates.
+
+        Return the verdicts of what was admitted.
+        """
         return ()
 
     def on_review(self, stored: StoredVersion, transition: Transition) -> None:

@@ -104,6 +104,7 @@ class LearningPass:
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
+            before = len(self._verdicts)
             shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
             self._verdicts += [self._admit(candidate) for candidate in (*distilled.candidates, *shared)]
             for note in distilled.notes:
@@ -115,7 +116,8 @@ class LearningPass:
             shown = skill_usage.guided_by(self._store, trajectory)
             friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
             for extension in self._extensions:
-                self._verdicts += extension.after_learning(trajectory, self._admit, at=self._now())
+                own = self._verdicts[before:]
+                self._verdicts += extension.after_learning(trajectory, self._admit, verdicts=own, at=self._now())
             publishing.store_usage_signals(self._store, skill_usage.usage_signals(self._store, trajectory))
         self._notes += distilled.notes
 

@@ -50,14 +50,22 @@ class RecordedModel:
         answer = self._folder / f"{key}.answer.json"
         if not answer.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / f"{key}.prompt.md").write_text(text, encoding="utf-8")
-            raise ModelOutage(f"no answer is recorded for {key}", code=NOT_RECORDED, hint=f"answer {key}.prompt.md")
+            prompt_path = self._folder / f"{key}.prompt.md"
+            prompt_path.touch(mode=0o600)  # it holds what was said and done in a session
+            prompt_path.write_text(text, encoding="utf-8")
+            raise ModelOutage(
+                f"no answer is recorded for {key}",
+                code=NOT_RECORDED,
+                hint=f"read {key}.prompt.md and write {key}.answer.json beside it",
+            )
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ModelOutage(f"{answer.name} is not JSON", code="bad_recording", hint="mend or delete it") from error
+            raise ModelOutage(
+                f"{answer.name} is not JSON", code="bad_recording", hint="correct or delete it"
+            ) from error
         if not isinstance(found, dict):
-            raise ModelOutage(f"{answer.name} is not an object", code="bad_recording", hint="mend or delete it")
+            raise ModelOutage(f"{answer.name} is not an object", code="bad_recording", hint="correct or delete it")
         spent = Spending(
             calls=1,
             input_tokens=estimate_tokens(text),

@@ -33,10 +33,15 @@ class PeopleExtension(Extension):
         return People(self.memory)
 
     def after_learning(
-        self, trajectory: Trajectory, admit: Callable[[Candidate], Verdict], *, at: datetime
+        self,
+        trajectory: Trajectory,
+        admit: Callable[[Candidate], Verdict],
+        *,
+        verdicts: Sequence[Verdict],
+        at: datetime,
     ) -> Sequence[Verdict]:
         """Settle what the trajectory's session assumed."""
-        return settle(self.memory.context.store, trajectory, admit, at=at)
+        return settle(self.memory.context.store, trajectory, admit, verdicts=verdicts, at=at)
 
     def on_review(self, stored: StoredVersion, transition: Transition) -> None:
         """Record the review as a decision of the person; a rejection also becomes a moment of its sessions."""

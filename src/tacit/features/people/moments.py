@@ -168,7 +168,8 @@ class Moments:
     def settle(self, trajectory: Trajectory) -> Sequence[Verdict]:
         """Compare the assumptions of a session with one of its runs, and propose a lesson for each that was wrong."""
         with self._store.transaction():
-            return settle(self._store, trajectory, self._admit, at=self._now())
+            verdicts = self._store.verdicts(trajectory_id=trajectory.id)[::-1]
+            return settle(self._store, trajectory, self._admit, verdicts=verdicts, at=self._now())
 
     def settled_by(self, key: str, *, held: bool, reason: str, by: Speaker) -> Assumption:
         """Store what a person found out about an assumption."""

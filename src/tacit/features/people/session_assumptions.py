@@ -104,9 +104,14 @@ _TEXT_MAX = 300
 Admit = Callable[[Candidate], Verdict]
 
 
-def settle(store: Store, trajectory: Trajectory, admit: Admit, *, at: datetime) -> list[Verdict]:
-    """Settle the assumptions of a run; return the verdicts on lessons from wrong ones. Belongs into a transaction."""
-    verdicts: list[Verdict] = []
+def settle(
+    store: Store, trajectory: Trajectory, admit: Admit, *, verdicts: Sequence[Verdict], at: datetime
+) -> list[Verdict]:
+    """Settle the assumptions of a run; return the verdicts on lessons from wrong ones. Belongs into a transaction.
+
+    `verdicts` are those on what the run itself taught.
+    """
+    admitted: list[Verdict] = []
     settled_now: list[Assumption] = []
     for versions in _of_run(store, trajectory):
         settled = _settled(store, versions, trajectory, at=at)
@@ -116,13 +121,13 @@ def settle(store: Store, trajectory: Trajectory, admit: Admit, *, at: datetime) 
         candidate = mismatch(kept, found, trajectory) if found is not None and not kept.lesson else None
         if candidate is not None:
             verdict = admit(candidate)
-            verdicts.append(verdict)
+            admitted.append(verdict)
             kept = _with_lesson(kept, verdict)
         store.add(kept)
         settled_now.append(kept)
-    _note_corrections(store, trajectory, at=at)
+    _note_corrections(store, trajectory, [*verdicts, *admitted], at=at)
     _note_end(store, trajectory, settled_now, at=at)
-    return verdicts
+    return admitted
 
 
 def _of_run(store: Store, trajectory: Trajectory) -> Iterator[list[Assumption]]:
@@ -286,11 +291,11 @@ def _note_end(store: Store, trajectory: Trajectory, settled: Sequence[Assumption
     )
 
 
-def _note_corrections(store: Store, trajectory: Trajectory, *, at: datetime) -> None:
+def _note_corrections(store: Store, trajectory: Trajectory, verdicts: Sequence[Verdict], *, at: datetime) -> None:
     """Store what a person or the gate refused, unless a hook journal has it already."""
     noted = store.entries(Moment, session_id=trajectory.session_id) if trajectory.session_id else []
     from_journal = {each.what for each in noted if each.phase is Phase.CORRECTIVE and trajectory.id not in each.sources}
-    for what, text, origin, when in [*_objections(trajectory), *_rejected(store, trajectory)][:MOST_CORRECTIONS]:
+    for what, text, origin, when in [*_objections(trajectory), *_rejected(verdicts)][:MOST_CORRECTIONS]:
         key = moment_key(what, trajectory.session_id or trajectory.id, text)
         if what in from_journal - {"gate"} or store.entries(Moment, key=key):
             continue
@@ -324,9 +329,9 @@ def _objections(trajectory: Trajectory) -> Iterator[_Refusal]:
             yield "denied", f"{step.tool} was refused", Origin.OPERATOR, step.at
 
 
-def _rejected(store: Store, trajectory: Trajectory) -> Iterator[_Refusal]:
-    """Yield the candidates of this run that the gate rejected or quarantined."""
-    for verdict in store.verdicts(trajectory_id=trajectory.id):
+def _rejected(verdicts: Iterable[Verdict]) -> Iterator[_Refusal]:
+    """Yield the candidates that the gate rejected or quarantined, the newest first."""
+    for verdict in reversed(list(verdicts)):
         if verdict.content_hash and verdict.decision in (Decision.REJECT, Decision.QUARANTINE):
             why = verdict.findings[0].message if verdict.findings else ""
             yield "gate", f"{verdict.decision}: {verdict.name} ({why})"[:_TEXT_MAX], Origin.EXTERNAL, verdict.at

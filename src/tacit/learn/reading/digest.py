@@ -86,8 +86,8 @@ class NumberedStep:
 
     @property
     def holds_answer_of_person(self) -> bool:
-        """Whether the answer of the call is what the person said."""
-        asked = plain_name(self.step.tool) in _ASKING or self.step.result is StepResult.DENIED
+        """Whether the answer of the call is what the person said; of a refused one it is the client's own sentence."""
+        asked = plain_name(self.step.tool) in _ASKING and self.step.result is not StepResult.DENIED
         return self.step.is_action and asked and not self.trajectory.parent_session_id
 
     @cached_property
@@ -215,7 +215,8 @@ def _call_lines(each: NumberedStep, detail: Detail) -> list[str]:
     if plain_name(step.tool) in _ASKING:
         asked = _shortened(" ".join(each.relative("\n".join(texts_in(step.arguments))).split()), detail.person // 2)
         answer = _shortened(" ".join(each.relative(step.observation).split()), detail.person // 2)
-        return [f"{each.number} {_AGENT} asked: {asked}", f"  {_PERSON} answered: {answer}"]
+        reply = f"  {_PERSON} answered: {answer}" if each.holds_answer_of_person else f"  {_PERSON} gave no answer"
+        return [f"{each.number} {_AGENT} asked: {asked}", reply]
     if is_internal(step.tool, step.arguments) or call.effect is Effect.INTERNAL:
         return []
     why = _both_ends(" ".join(each.relative(step.text).split()), detail.reason) if detail.reason else ""

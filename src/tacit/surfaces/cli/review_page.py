@@ -17,7 +17,8 @@ from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.reach import CARD
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
@@ -86,18 +87,24 @@ _DOUBTS = {
     Doubt.FIX_SHOWS_ERROR: "the output of the fix shows an error itself",
     Doubt.EDITED_BETWEEN: "files were edited before the call worked: perhaps that fixed it",
 }
-_MOMENTS = {
-    Kind.NORM: "at the start of every session",
-    Kind.PREFERENCE: "at the start of every session",
-    Kind.FACT: "at the start of every session",
-    Kind.LESSON: "when a call fails with this error",
-}
+_AT_START = frozenset({Kind.NORM, Kind.PREFERENCE})
+
+
+def _moment(content: SkillContent) -> str:
+    """Return when agents will see a skill."""
+    if content.kind in _AT_START or content.name == CARD:
+        return "at the start of every session"
+    if content.kind is Kind.LESSON and content.signature:
+        return "when a call fails with this error"
+    if content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags):
+        return "before the call that it is about"
+    return "where a task calls for it"
 
 
 def _support_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
     support = ctx.memory.reviews.support(version)
-    moment = _MOMENTS.get(version.content.kind, "where a task calls for it")
+    moment = _moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     yield f"[bold]Why:[/bold] seen in {counted(support.attempts, 'session')}; agents see it {moment}{before}."
     for snippet in support.snippets:
