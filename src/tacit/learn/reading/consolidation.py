@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import CALL_TAG, MADE_BY_READING, Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Origin, Span, lowest
@@ -20,6 +21,7 @@ from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, Pro
 from tacit.learn.wording import slug
 from tacit.text.command_forms import command_forms
 from tacit.text.error_signatures import masked_line, tells
+from tacit.text.redaction import redact
 from tacit.text.similarity import jaccard, overlap
 from tacit.text.words import STOP_WORDS, term_set
 
@@ -29,6 +31,8 @@ ALIKE = 0.6
 CHUNK = 60
 """Proposals in one list for the model."""
 MAX_DESCRIPTION = 480
+MAX_NEW_WORDS = 0.2
+"""Share of the words of a joined sentence that none of its proposals has."""
 MAX_SPANS = 12
 DROP_REASONS = frozenset({"obvious", "one_time", "minor", "unclear", "wrong"})
 """Why the second reading may drop a proposal, as `merge-1.json` says; other reasons are passed over."""
@@ -152,14 +156,18 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _reword(group: ProposalGroup, text: Any, title: Any) -> None:
-    """Use the model's sentence where the joined proposals have its names."""
+    """Use the model's sentence where the joined proposals have its names and nearly all its words."""
     text, title = (" ".join(each.split()) if isinstance(each, str) else "" for each in (text, title))
     known = " ".join(plain(f"{m.proposal.text} {m.proposal.title} {m.proposal.check}") for m in group.members)
     named = [*_CODE.findall(text), *re.findall(r"(?<![\w-])--?\w[\w-]*|\S+/\S+|\d\d+", text)]
-    if text and len(text) <= MAX_DESCRIPTION and all(plain(name).strip(" .,;:()") in known for name in named):
-        group.text = text
     if re.fullmatch(r"[\w' .:/-]{6,80}", title):
         group.title = title
+    words = term_set(text) - STOP_WORDS
+    is_known = len(words - term_set(known)) <= MAX_NEW_WORDS * len(words)
+    if not text or len(text) > MAX_DESCRIPTION or not is_known or redact(text).found:
+        return
+    if all(plain(name).strip(" .,;:()") in known for name in named):
+        group.text = text
 
 
 def candidate_of(group: ProposalGroup, *, scope: Scope, model: str, prompt_version: str) -> Candidate:
@@ -169,7 +177,7 @@ def candidate_of(group: ProposalGroup, *, scope: Scope, model: str, prompt_versi
     spans = tuple(dict.fromkeys(span for each in group.members for span in each.spans))[:MAX_SPANS]
     content = SkillContent(
         kind=kind,
-        name=slug((group.title or best.title).split()) or "note",
+        name=_name(group),
         description=group.shown[:MAX_DESCRIPTION],
         category=_CATEGORIES[best.kind],
         tags=_tags(best),
@@ -193,6 +201,12 @@ def candidate_of(group: ProposalGroup, *, scope: Scope, model: str, prompt_versi
             prompt_version=prompt_version,
         ),
     )
+
+
+def _name(group: ProposalGroup) -> str:
+    """Return the name of a note; the name of the project's card is taken."""
+    name = slug((group.title or group.best.title).split()) or "note"
+    return f"{name}-note" if name == CARD else name
 
 
 _CATEGORIES = {

@@ -38,6 +38,11 @@ _ASKING = frozenset({"askuserquestion", "request_user_input", "exitplanmode"})
 _PERSON, _AGENT = "PERSON", "AGENT"
 
 
+def is_question(tool: str) -> bool:
+    """Whether a tool of the client itself asks the person; one of a server could say anything in the person's name."""
+    return plain_name(tool) in _ASKING and not tool.startswith("mcp__")
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
     """How much of each step a digest tells, in characters and lines."""
@@ -87,7 +92,7 @@ class NumberedStep:
     @property
     def holds_answer_of_person(self) -> bool:
         """Whether the answer of the call is what the person said; of a refused one it is the client's own sentence."""
-        asked = plain_name(self.step.tool) in _ASKING and self.step.result is not StepResult.DENIED
+        asked = is_question(self.step.tool) and self.step.result is not StepResult.DENIED
         return self.step.is_action and asked and not self.trajectory.parent_session_id
 
     @cached_property
@@ -212,7 +217,7 @@ def _text_lines(each: NumberedStep, following: Sequence[NumberedStep], detail: D
 
 def _call_lines(each: NumberedStep, detail: Detail) -> list[str]:
     step, call = each.step, each.call
-    if plain_name(step.tool) in _ASKING:
+    if is_question(step.tool):
         asked = _shortened(" ".join(each.relative("\n".join(texts_in(step.arguments))).split()), detail.person // 2)
         answer = _shortened(" ".join(each.relative(step.observation).split()), detail.person // 2)
         reply = f"  {_PERSON} answered: {answer}" if each.holds_answer_of_person else f"  {_PERSON} gave no answer"

@@ -170,7 +170,7 @@ _TEXT_FIELDS = ("title", "text", "when", "why", "check", "fails", "works", "erro
 
 
 def _text(value: str) -> str:
-    return " ".join(value.split())[:MAX_TEXT]
+    return " ".join(value.replace("**", "").split())[:MAX_TEXT]
 
 
 class RecordCheck:
@@ -213,12 +213,13 @@ class RecordCheck:
             and any(s.part == "arguments" for s in spans)
         ):
             proposal = replace(proposal, kind=ProposedKind.FACT)  # nobody demanded it, but the calls show it
+        failed_fix = self._failed_fix(proposal)
         proposal = self._without_wrong_claims(proposal)
         fault = (
             self._unsafe(proposal)
             or (coded(ProposalFault.NO_QUOTE) if not spans else None)
             or self._unknown_name(f"{proposal.text} {proposal.title}")
-            or self._failed_fix(proposal)
+            or failed_fix
             or self._unsaid_rule(proposal, spans)
         )
         if fault:
@@ -235,8 +236,10 @@ class RecordCheck:
 
     def _without_unknown_names(self, proposal: Proposal) -> Proposal:
         """Empty what stands beside the sentence where it names what the record does not have."""
-        when, why, check = (
-            "" if self._unknown_name(text) else text for text in (proposal.when, proposal.why, proposal.check)
+        when = "" if self._unknown_name(proposal.when) else proposal.when
+        why, check = (
+            "" if self._unknown_name(text) or (self._was_instructed and not self._backed(text)) else text
+            for text in (proposal.why, proposal.check)
         )
         is_known = "`" in check or self._has(check)  # without the marks it is a command as it stands
         return replace(proposal, when=when, why=why, check=check if is_known else "")
@@ -327,15 +330,15 @@ class RecordCheck:
         origins = [Origin.USER if span in answered else self._origins.origin_of(span) for span in spans]
         named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(proposal.text))
         foreign = any(word not in self._trusted for code in named for word in _WORD.findall(code))
-        if foreign or (self._was_instructed and not self._backed(proposal)):
+        if foreign or (self._was_instructed and not self._backed(f"{proposal.title} {proposal.text}")):
             return Origin.EXTERNAL
         return lowest([Origin.AGENT, *origins])
 
-    def _backed(self, proposal: Proposal) -> bool:
-        """Whether the person or the agent used nearly all of its words themselves."""
-        words = {word for word in _WORD.findall(plain(proposal.text)) if len(word) > 3}
+    def _backed(self, text: str) -> bool:
+        """Whether the person or the agent used nearly all words of a text themselves."""
+        words = {word for word in _WORD.findall(plain(text)) if len(word) > 3}
         known = sum(word[:5] in self._trusted for word in words)
-        return known >= 0.9 * len(words)
+        return bool(words) and known >= 0.9 * len(words)
 
 
 def _claims_fix(proposal: Proposal) -> bool:

@@ -38,6 +38,7 @@ from tacit.learn.reading.digest import SessionRecord, digest_parts
 from tacit.learn.reading.procedures import MAX_SESSIONS, procedure_candidate, procedure_material
 from tacit.learn.reading.prompt_files import PromptFile, prompt_file
 from tacit.learn.reading.proposals import (
+    STORED_AS,
     Answer,
     HeldProposal,
     ProposalFault,
@@ -160,7 +161,10 @@ class Reader:
         known = self._known()
         held: list[HeldProposal] = []
         used: list[StoredAnswer] = []
-        for done, session in enumerate(reversed(waiting), start=1):
+        failed = {entry.session_id for entry in self._answers.values() if entry.state is ReadingState.FAILED}
+        newest = waiting[::-1]  # what failed before waits until the others are read
+        newest.sort(key=lambda each: each.record.session in failed)
+        for done, session in enumerate(newest, start=1):
             if self.ended:
                 break
             answers = self._read_session(session, known)
@@ -378,7 +382,7 @@ class Reader:
         relation = group.best.relation
         if relation is not ProposalRelation.NEW:
             item = next((each for each in known if each.name == group.best.item), None)
-            if item is None:
+            if item is None or item.content.kind is not STORED_AS[group.best.kind]:
                 self._refused[ProposalFault.UNKNOWN_ITEM] += 1
                 return None
             if relation is ProposalRelation.CONFIRMS:
