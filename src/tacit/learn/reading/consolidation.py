@@ -16,7 +16,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import CALL_TAG, MADE_BY_READING, Kind, Provenance, SkillContent
-from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.domain.trajectory import Origin, lowest
 from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, ProposedKind, plain
 from tacit.learn.wording import slug
 from tacit.text.command_forms import command_forms
@@ -241,8 +241,3 @@ def _body(group: ProposalGroup) -> str:
 def revised(candidate: Candidate, *, skill_id: str, parent: str) -> Candidate:
     """Return a candidate as the next version of a known skill."""
     return replace(candidate, revises=skill_id, parents=(parent,))
-
-
-def spans_of(group: ProposalGroup) -> tuple[Span, ...]:
-    """Return all places that a group rests on."""
-    return tuple(dict.fromkeys(span for each in group.members for span in each.spans))

@@ -235,7 +235,7 @@ class RecordCheck:
         return coded(ProposalFault.SECRET) if redact(written).found else None
 
     def _without_unknown_names(self, proposal: Proposal) -> Proposal:
-        """Empty what stands beside the sentence where it names what the record does not have."""
+        """Empty what stands beside the sentence where the record lacks its names, or an instructed session its words."""
         when = "" if self._unknown_name(proposal.when) else proposal.when
         why, check = (
             "" if self._unknown_name(text) or (self._was_instructed and not self._backed(text)) else text
