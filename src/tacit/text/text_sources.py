@@ -177,7 +177,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 _MAX_SENTENCE = 2_000
 _BORDER = re.compile(r"(?<=[.!?:;])\s+|[\r\n]+")
-_LEAD = re.compile(r"^(?:[\s>#*|/•–—-]|//|<!--|<[a-z][\w-]*>|\d{1,3}[.)]|\[\s?\]|[\"'“`({\[])*+")
+_LEAD = re.compile(r"^(?:[\s>#*|/•–—-]|//|<!--|<[a-z][\w-]*>|\d{1,3}[.)]|\[\s?\]|[\"'“`({\[])*")
 _LETTER_WORD = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
 _SENTENCE = re.compile(
     rf"(?:{_LETTER_WORD},? ){{5,}}{_LETTER_WORD}|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{{8,}}"

@@ -49,7 +49,7 @@ _VALUE = re.compile(
       (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes)\()
       (?P<quote>\\{{0,7}}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n\\])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
     | (?P<bare>(?:{_PLAIN}{{1,64}}+|%(?!26)|\\(?![nrt"'`\\])|(?<=\S)[<>](?!redacted:|/)
-        |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,6}}+)
+        |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,6}})
     )
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -345,8 +345,8 @@ _BODY_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
 _BODY_MAX = 32_768
 # A block without an end: base64 lines, perhaps numbered, quoted, diffed, or with \n written out.
 _BODY_LINES = re.compile(
-    r"(?:(?:\\[nr]|[\s\"'+>|,→]|\d{1,5}(?:\t|→))*+(?:(?:Version|Comment|Proc-Type|DEK-Info|Hash)[:][^\n\\]{0,200}"
-    r"|[A-Za-z0-9+/=]{16,4096}|[A-Za-z0-9+/]{1,15}={1,2}))*+"
+    r"(?:(?:\\[nr]|[\s\"'+>|,→]|\d{1,5}(?:\t|→))*(?:(?:Version|Comment|Proc-Type|DEK-Info|Hash)[:][^\n\\]{0,200}"
+    r"|[A-Za-z0-9+/=]{16,4096}|[A-Za-z0-9+/]{1,15}={1,2}))*"
 )
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
