@@ -27,6 +27,8 @@ class ReasonCode(StrEnum):
     # The skill may not be used for this query.
     OTHER_SCOPE = "other_scope"
     OTHER_KIND = "other_kind"
+    OTHER_MOMENT = "other_moment"
+    """Shown at the start of a session or at the call that it is about, not for the words of a task."""
     OTHER_PERSON = "other_person"
     OTHER_CATEGORY = "other_category"
     EXCLUDED = "excluded"

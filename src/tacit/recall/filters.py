@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
-from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillVersion
+from tacit.domain.skill import CALL_TAG, Capabilities, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.recall.ranking import ScopedName, filter_code, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
@@ -65,6 +65,15 @@ def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
         return stored_left_out(stored, ReasonCode.MISSING_TOOLS, tools=", ".join(missing))
     more = beyond_allowance(stored.version, query)
     return stored_left_out(stored, ReasonCode.NOT_ALLOWED, more=more) if more else None
+
+
+def is_asked_by_words(content: SkillContent, query: Query) -> bool:
+    """Return whether words of a task ask for a skill. They do not for what is about the failure of one call, nor for the card
+    of a project, unless it has example queries or its kind is asked for."""
+    if content.example_queries or content.kind in (query.kinds or ()):
+        return True
+    is_about_call = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
+    return not is_about_call and content.kind is not Kind.FACT
 
 
 def parts_reason(

@@ -140,12 +140,12 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
         code = filter_code(
             skill.kind, skill.scope, skill.person, asked_scope=scope, kinds=limits.kinds, asked_person=limits.person
         )
-        if limits.by_words and skill.kind in BY_OCCASION:
-            code = code or (None if skill.examples else ReasonCode.OTHER_KIND)
+        if code is None and limits.by_words and skill.kind in BY_OCCASION and not skill.examples:
+            code = ReasonCode.OTHER_MOMENT
         if code is None:
             allowed.append(row)
         else:
-            filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind))
+            filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind, name=skill.name))
     kept, hidden = narrowest_scopes(allowed, _scoped_name)
     if limits.by_words:
         _choose_by_occasion(kept, limits.min_nats, skip)

@@ -21,6 +21,7 @@ _LEFT_OUT = {
     ReasonCode.NOT_WEIGHED: "more norms hold here than recall weighs",
     ReasonCode.OTHER_SCOPE: "belongs to {scope}",
     ReasonCode.OTHER_KIND: "is a {kind}",
+    ReasonCode.OTHER_MOMENT: "comes at the start of a session or at the call it is about (`tacit skills show {name}`)",
     ReasonCode.OTHER_PERSON: "is another person's preference",
     ReasonCode.OTHER_CATEGORY: "category is {category}",
     ReasonCode.EXCLUDED: "excluded by this query",
@@ -74,8 +75,8 @@ _NOTHING = {
 
 
 def not_usable(name: str, reason: str) -> str:
-    """Return that what matches may not be used for this query."""
-    return f"what matches may not be used here: `{name}` {reason}"
+    """Return that what matches is not given for this query."""
+    return f"what matches is not given: `{name}` {reason}"
 
 
 def matches_elsewhere(count: int, scopes: Sequence[str], *, most: int) -> str:

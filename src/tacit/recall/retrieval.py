@@ -7,7 +7,7 @@ where it was used (see `recall.plan`). `selection` decides; this module only rea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache, partial
@@ -20,7 +20,7 @@ from tacit.domain.ledger import About, Remark, UsageSignal, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
-from tacit.domain.skill import CALL_TAG, Kind, SkillContent, SkillVersion
+from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.evidence.usage import prominence_of
@@ -179,12 +179,7 @@ def _hits(
     """Search by words, by meaning and by the error; return each version once, and why one of these could not be used."""
     by_error = bool(signature) and (query.kinds is None or Kind.LESSON in query.kinds)
 
-    def answering(hits: Iterable[Hit]) -> dict[str, Hit]:
-        """Return the hits that may answer this query: without an error, those that a task's words ask for."""
-        kept = (hit for hit in hits if by_error or _is_asked_by_words(hit.stored.version.content, query))
-        return {hit.stored.version.id: hit for hit in kept}
-
-    found = answering(_by_words(store, query, wanted))
+    found = {hit.stored.version.id: hit for hit in _by_words(store, query, wanted)}
     if by_error:
         words = sorted(signature_terms(signature))
         lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
@@ -192,7 +187,7 @@ def _hits(
     limitation = ""
     if embedder is not None and query.text.strip():
         try:
-            together = answering(_with_meaning(store, query, found, embedder).values())
+            together = _with_meaning(store, query, found, embedder)
             if all(hit.semantic is not None for hit in together.values()):
                 found = together
             else:  # next to others with a meaning, an equally good skill without a vector would be left out
@@ -200,15 +195,6 @@ def _hits(
         except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
             limitation = reasons.keyword_search_only(fault.message)
     return list(found.values()), limitation
-
-
-def _is_asked_by_words(content: SkillContent, query: Query) -> bool:
-    """Return whether words of a task ask for a skill. They do not for what is about the failure of one call, nor for the card
-    of a project, unless it has example queries or its kind is asked for."""
-    if content.example_queries or content.kind in (query.kinds or ()):
-        return True
-    is_about_call = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
-    return not is_about_call and content.kind is not Kind.FACT
 
 
 def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[StoredVersion]]:

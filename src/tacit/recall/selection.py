@@ -16,7 +16,14 @@ from tacit.domain.selection import Budget, Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.recall import reasons
-from tacit.recall.filters import current_only, filter_reason, foreign_reason, stored_left_out, unshadowed
+from tacit.recall.filters import (
+    current_only,
+    filter_reason,
+    foreign_reason,
+    is_asked_by_words,
+    stored_left_out,
+    unshadowed,
+)
 from tacit.recall.passages import is_document
 from tacit.recall.ranking import (
     VISIBLE_RELEVANCE_MIN,
@@ -255,6 +262,11 @@ def _eligible(
     usable: list[StoredVersion] = []
     elsewhere: list[Hit] = []
     for item in current_only(recallable):
+        if not context.signature and not is_asked_by_words(item.version.content, query):
+            if _matches(hits[item.version.id], context):
+                other = stored_left_out(item, ReasonCode.OTHER_MOMENT, name=item.version.name)
+                filtered.append(foreign_reason(item, query) or other)
+            continue
         if not item.skill.scope.contains(query.scope):
             if _matches(hits[item.version.id], context):
                 elsewhere.append(hits[item.version.id])

@@ -161,7 +161,10 @@ def test_a_skill_without_a_vector_is_not_left_out_for_it(store: Store) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.LESSON, Kind.FACT])
-def test_what_words_do_not_ask_for_is_not_found_by_its_meaning_either(store: Store, kind: Kind) -> None:
+def test_what_comes_at_another_moment_is_named_and_not_given_for_words_or_meaning(store: Store, kind: Kind) -> None:
     put(store, "fix-lint", "fix the linter of npm", kind=kind, tags=("call:npm run lint",), example_queries=())
     selection = ask(store, "fix the linter of npm")
-    assert (selection.items, selection.left_out, selection.note) == ((), (), "")
+    assert (selection.items, selection.note, selection.code) == ((), "", ReasonCode.NOT_USABLE_HERE)
+    assert [left.code for left in selection.left_out] == [ReasonCode.OTHER_MOMENT]
+    assert names(ask(store, "fix the linter of npm", kinds=(kind,))) == ["fix-lint"]
+    assert ask(store, "water the plants").code is ReasonCode.NO_SHARED_WORDS

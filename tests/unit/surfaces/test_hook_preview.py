@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tacit.api import Tacit
+from tacit.domain.reach import CARD
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
@@ -50,6 +51,15 @@ def test_a_preview_explains_by_code_why_nothing_is_shown(project):
         paused = preview(memory, TASK)
     assert (nothing.items, nothing.code) == ((), ReasonCode.NO_SHARED_WORDS)
     assert (paused.items, paused.code) == ((), ReasonCode.HOOK_OFF)
+
+
+def test_hook_and_api_give_one_reason_why_the_project_card_is_not_given_for_a_task(tmp_path, monkeypatch):
+    card = SkillContent(kind=Kind.FACT, name=CARD, description="Commands of this project.", body="- test: `make test`")
+    made = here(make_project(tmp_path, card), monkeypatch)
+    with Tacit(open_store(made.database)) as memory:
+        for selection in (preview(memory, "run the tests"), memory.recall("run the tests")):
+            assert (selection.items, selection.code) == ((), ReasonCode.NOT_USABLE_HERE)
+            assert [(left.name, left.code) for left in selection.left_out] == [(CARD, ReasonCode.OTHER_MOMENT)]
 
 
 def test_a_preview_stores_nothing(project):

@@ -27,6 +27,7 @@ _WEIGHED = frozenset(
     {ReasonCode.BELOW_THRESHOLD, ReasonCode.ALREADY_SHOWN, ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET}
 )
 """Codes of what passed the filters and was ranked; only this counts for the confidence."""
+_NO_WORDS = (ReasonCode.NO_SHARED_WORDS, ReasonCode.ONLY_COMMON_WORDS)
 
 
 def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENTS[0]) -> Selection:
@@ -48,6 +49,8 @@ def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENT
     text = render_selection([item.text for item in items])
     weighed = [*decision.given, *(left.row for left in decision.rejected if left.code in _WEIGHED)]
     code = decision.code or (None if texts else ReasonCode.OVER_BUDGET)
+    if code in _NO_WORDS and any(left.code is ReasonCode.OTHER_MOMENT for left in decision.rejected):
+        code = ReasonCode.NOT_USABLE_HERE
     return Selection(
         query=query,
         items=tuple(items),
@@ -114,6 +117,9 @@ def _reason(code: ReasonCode | None, decision: RecallDecision) -> str:
         below = [left.row for left in decision.rejected if left.code is ReasonCode.BELOW_THRESHOLD]
         nearest = max(below, key=lambda row: row.relevance)
         return reasons.nothing_close(nearest.name, nearest.relevance)
-    if code in (ReasonCode.NO_SHARED_WORDS, ReasonCode.ONLY_COMMON_WORDS):
+    if code is ReasonCode.NOT_USABLE_HERE:
+        other = next(left for left in decision.rejected if left.code is ReasonCode.OTHER_MOMENT)
+        return reasons.not_usable(other.row.name, reasons.left_out_reason(other.code, **other.values))
+    if code in _NO_WORDS:
         return reasons.nothing_shared(None, "", only_common=code is ReasonCode.ONLY_COMMON_WORDS)
     return reasons.nothing_given(code)
