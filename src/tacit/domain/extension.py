@@ -23,8 +23,6 @@ class ExpectedReview:
     """`approve` or `reject`."""
     text: str
     """The forecast in words."""
-    is_sure: bool
-    """Whether the record of earlier forecasts supports it."""
     seen_before: bool
     """Whether this version was shown to the person earlier."""
 
@@ -94,7 +92,7 @@ class Extension:
         return waiting
 
     def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
-        """Record what a person will probably decide, before they do; return it unless it must not be shown."""
+        """Record what a person will probably decide, before they do; return it where it is sure and may be shown."""
         return None
 
     def taught_by_review(self, stored: StoredVersion, person: str) -> str:

@@ -20,7 +20,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import OWN_PREFIX, STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.features.people.calibration import Track, settled, track
+from tacit.features.people.calibration import SURE, Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
 from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast, Moment, Phase
 from tacit.features.people.prediction import DecisionModel
@@ -124,10 +124,16 @@ class People:
         )
         return _unless_one_sided(outlook, choices, question)
 
-    def announce(self, key: str, question: Question, *, shown: bool = True, sources: Sequence[str] = ()) -> Outlook:
-        """Store a forecast before the person decides; replaces an earlier one if that was different."""
+    def announce(
+        self, key: str, question: Question, *, shown: bool = True, sources: Sequence[str] = (), least: float = 0.0
+    ) -> Outlook:
+        """Store a forecast before the person decides; replaces an earlier one if that was different.
+
+        It counts as shown to the person only from the confidence `least` on.
+        """
         outlook = self.expect(question)
-        made = self._forecast(key, question, outlook, shown=shown and outlook.known, sources=sources)
+        is_shown = shown and outlook.known and outlook.posterior_confidence >= least
+        made = self._forecast(key, question, outlook, shown=is_shown, sources=sources)
         before = self._open_forecast(key, question.person)
         if before is None or dataclasses.replace(before, at=made.at, id="") != made:
             self._store.add(made)
@@ -197,11 +203,12 @@ class People:
         ]
 
     def show(self, stored: StoredVersion, person: str, *, is_shown: bool = True) -> Queued:
-        """Store the forecast of a review that is about to happen, whether the person sees it or not."""
+        """Store the forecast of a review that is about to happen; the person sees it only where it is sure."""
         version_id, shown = stored.version.id, is_shown and not _is_hidden(stored)
         question = self._review_question(stored, person)
-        outlook = self.announce(review_key(version_id), question, shown=shown, sources=(version_id,))
-        return Queued(stored=stored, outlook=outlook, shown=outlook.known and shown)
+        outlook = self.announce(review_key(version_id), question, shown=shown, sources=(version_id,), least=SURE)
+        is_sure = outlook.known and outlook.posterior_confidence >= SURE
+        return Queued(stored=stored, outlook=outlook, shown=is_sure and shown)
 
     def has_seen(self, stored: StoredVersion, person: str) -> bool:
         """Return whether this version was shown to this person before, as far as the ledger knows."""

@@ -14,7 +14,6 @@ from tacit.domain.extension import ExpectedReview, Extension, HistoryEvent
 from tacit.domain.lifecycle import Transition
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.features.people.calibration import SURE
 from tacit.features.people.decisions import People
 from tacit.features.people.forecast import describe
 from tacit.features.people.journal_moments import entries_of_journal, lines_of, note_refusal
@@ -53,14 +52,13 @@ class PeopleExtension(Extension):
         return [queued.stored for queued in self._people.queue(waiting, person)]
 
     def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
-        """Record the forecast of a review; return it unless it is not known, or drawn to stay hidden."""
+        """Record the forecast of a review; return it where it is sure and not drawn to stay hidden."""
         seen_before = self._people.has_seen(stored, person)
         queued = self._people.show(stored, person, is_shown=shown)
         if not queued.shown:
             return None
         known = queued.outlook
-        is_sure = known.posterior_confidence >= SURE
-        return ExpectedReview(decision=known.posterior, text=describe(known), is_sure=is_sure, seen_before=seen_before)
+        return ExpectedReview(decision=known.posterior, text=describe(known), seen_before=seen_before)
 
     def taught_by_review(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that came from the person's reason."""

@@ -287,11 +287,9 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
                 if rests_on_agent_alone(stored) and not expected.seen_before:
                     reasons.append("an agent wrote it, and you see it for the first time")
                 against = "; ".join(reasons)
-                prefilled = expected.is_sure and (expected.decision != Review.APPROVE or not against)
-                note = f"; {_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else ""
-                if expected.is_sure and not prefilled:
-                    note = f"; not pre-filled because {against}"
-                line = f"expected of you: {expected.text}{note}"
+                prefilled = expected.decision != Review.APPROVE or not against
+                how = f"{_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else f"not pre-filled because {against}"
+                line = f"your earlier reviews suggest: {expected.text}; {how}"
                 ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
                 return expected.decision if prefilled else ""
     return ""
