@@ -49,7 +49,7 @@ FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
     "standing_order": (_MEDIUM, "{where}: “{word}” applies to every task, not only to this one"),
     "undeclared_capability": (_HIGH, "it uses more than it declares: {more}"),
     "new_capability": (_MEDIUM, "it uses what no approved version of it used: {more}"),
-    "external_text": (_MEDIUM, "contains text copied from tool output, a file or the web ({fields})"),
+    "external_text": (_MEDIUM, "contains text from tool output, a file or the web ({fields})"),
     "model_wording": (_MEDIUM, "worded or proposed by the language model {model}: compare it with the steps"),
     "hidden_characters": (_CRITICAL, "{where} contains characters that people do not see: {names}"),
     "secret": (_CRITICAL, "{where} contains what looks like a secret"),

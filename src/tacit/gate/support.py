@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.errors import TacitError
+from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
@@ -17,10 +18,13 @@ from tacit.text.error_signatures import shows_failure, telling_lines
 from tacit.text.tool_calls import tool_calls
 
 MAX_SNIPPETS = 3
-MAX_LOADED = 5
+MAX_OF_CARD = 12
+MAX_LOADED = 12
 _FIELDS = ("evidence", "signature", "steps.0", "body", "description")
 """Where the places behind a version are looked for, the most telling first."""
 _IDS = re.compile(r"\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|\b\d{6,}\b|\b\d{4}-\d\d-\d\d\b")
+_COMMAND_END = re.compile(r"\n|&&|;|\|\|?")
+_WORD = re.compile(r"[\w.:/=-]*\w/?")
 _ORDER = (Kind.NORM, Kind.PREFERENCE, Kind.FACT, Kind.LESSON)
 
 
@@ -95,6 +99,9 @@ def support_of(store: Store, version: SkillVersion) -> Support:
 
 def _snippets(version: SkillVersion, loaded: dict[str, Trajectory]) -> Iterator[Snippet]:
     """Yield what a person said, which call failed and which worked; of each attempt first one place, then further ones."""
+    if version.name == CARD:
+        yield from _snippets_of_card(version, loaded)
+        return
     grounding = version.provenance.grounding
     spans = list(dict.fromkeys(span for field in _FIELDS for span in grounding.get(field, ())))
     first = {span.trajectory_id: span for span in reversed(spans)}
@@ -106,6 +113,26 @@ def _snippets(version: SkillVersion, loaded: dict[str, Trajectory]) -> Iterator[
         if snippet and snippet.text:
             chosen.setdefault((snippet.who, snippet.text), snippet)
     yield from list(chosen.values())[:MAX_SNIPPETS]
+
+
+def _snippets_of_card(version: SkillVersion, loaded: dict[str, Trajectory]) -> Iterator[Snippet]:
+    """Yield for each value of a card, else for the purpose of its line, the part of a command that has most of its words."""
+    parts: dict[str, Step] = {}
+    for span in version.provenance.grounding.get("body", ()):
+        trajectory = loaded.get(span.trajectory_id)
+        step = next((each for each in trajectory.steps if each.index == span.step), None) if trajectory else None
+        if step:
+            parts |= dict.fromkeys(filter(None, map(str.strip, _COMMAND_END.split(_snippet(span, step).text))), step)
+    words = {part: set(_WORD.findall(part)) for part in parts}
+    shown: dict[str, Step] = {}
+    for line in version.content.body.splitlines():
+        for value in (*line.split("`")[1::2], line.partition(":")[0]):
+            wanted = set(_WORD.findall(value))
+            best = max(parts, key=lambda part: (len(wanted & words[part]), -len(part)), default="")
+            if 2 * len(wanted & words.get(best, set())) > len(wanted):
+                shown.setdefault(best, parts[best])
+    for part, step in list(shown.items())[:MAX_OF_CARD]:
+        yield Snippet(at=step.at, who="command", text=part, failed=step.failed)
 
 
 def _snippet(span: Span, step: Step) -> Snippet:

@@ -37,6 +37,21 @@ def test_a_rule_rests_on_what_the_person_said(memory: Tacit) -> None:
     assert [(each.who, each.text) for each in support.snippets] == [("person", "Never commit to main.")]
 
 
+def test_each_line_of_the_project_card_rests_on_the_part_of_a_command_that_shows_it(memory: Tacit) -> None:
+    calls = (
+        "KB=/tmp/x; ls $KB\ncd app && uv run pytest -q && echo done",
+        "export A=1; uv run ruff check src; git status",
+    )
+    learn(memory, *(session(number, *map(bash, calls)) for number in range(1, 4)))
+    card = waiting(memory, Kind.FACT)
+    assert ["uv run pytest" in card.content.body, "uv run ruff check" in card.content.body] == [True, True]
+    snippets = support_of(memory.context.store, card).snippets
+    assert [(each.who, each.text) for each in snippets] == [
+        ("command", "uv run pytest -q"),
+        ("command", "uv run ruff check src"),
+    ]
+
+
 def test_a_lesson_rests_on_the_failed_call_and_the_fix(memory: Tacit) -> None:
     learn(memory, *map(fixed_session, (1, 2, 3)))
     support = support_of(memory.context.store, waiting(memory, Kind.LESSON))

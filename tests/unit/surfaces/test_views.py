@@ -86,6 +86,7 @@ def test_everything_a_skill_says_is_shown(width: int) -> None:
     counts = ["3of5times", "seen7times", "atstep2"]
     told = [*leaves(plain(dataclasses.replace(FULL, files=()))), FULL.files[0].path, *counts]
     assert not [text for text in told if text not in seen]
+    assert seen.startswith(FULL.name)
 
 
 def test_no_line_is_wider_than_the_terminal() -> None:

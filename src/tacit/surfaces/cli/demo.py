@@ -134,7 +134,7 @@ def _approve(console: Console, memory: Tacit) -> None:
         move = memory.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
         console.print(f"{safe(version.name)}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:
-            console.print(f"  [dim]confirmed, because it appeared only in tool output:[/dim] {safe(key)}")
+            console.print(f"  [dim]confirmed, because it was first seen in tool output:[/dim] {safe(key)}")
 
 
 def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:

@@ -89,7 +89,7 @@ def review(
     """Approve or reject what was learned. Without ID: one by one at a terminal, or the list. ID is a name or an id.
 
     With an ID and no decision that version is opened; without a terminal its page is printed. Before an approval, findings of
-    high severity are asked about once more, and hosts, addresses, packages, commands, variables and paths that appeared only
+    high severity are asked about once more, and hosts, addresses, packages, commands, variables and paths that were first seen
     in tool output, a file or the web are confirmed one by one. A script passes --despite-findings and each --tick, and is
     refused with the lists otherwise.
 
@@ -288,7 +288,9 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
                     reasons.append("an agent wrote it, and you see it for the first time")
                 against = "; ".join(reasons)
                 prefilled = expected.decision != Review.APPROVE or not against
-                how = f"{_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else f"not pre-filled because {against}"
+                how = (
+                    f"{_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else f"not pre-filled because {against}"
+                )
                 line = f"your earlier reviews suggest: {expected.text}; {how}"
                 ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
                 return expected.decision if prefilled else ""

@@ -71,9 +71,9 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     outside = from_outside(version)
     if outside and not any(finding.rule == "external_text" for finding in findings):
         places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
-        yield f"[yellow]Copied from tool output, a file or the web:[/yellow] {safe(places)}"
+        yield f"[yellow]From tool output, a file or the web:[/yellow] {safe(places)}"
     for external in examination.external_values:
-        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(external, version.content))}"
+        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(external, version))}"
     if elsewhere := record_elsewhere(ctx.memory.archive.remarks(stored.skill.id, about=About.PROMOTION)):
         yield f"[bold]promoted:[/bold] {safe(elsewhere)}"
     yield from refinement_lines(ctx, version)
@@ -149,11 +149,11 @@ def field_name(path: str, content: SkillContent) -> str:
     return _file_path(path, content) or path
 
 
-def confirmation(external: ExternalValue, content: SkillContent) -> str:
+def confirmation(external: ExternalValue, version: SkillVersion) -> str:
     """Return what a reviewer must confirm about a value from outside."""
-    return clean(
-        f"`{external.value}` ({external.kind}, {field_name(external.field, content)}) appeared only in tool output"
-    )
+    source = "tool output, a file or the web"
+    why = f"worded by a model that read {source}" if version.provenance.model else f"first seen in {source}"
+    return clean(f"`{external.value}` ({external.kind}, {field_name(external.field, version.content)}) was {why}")
 
 
 def _quotation_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
@@ -231,7 +231,8 @@ def finding_lines(findings: Sequence[Finding], content: SkillContent, *, width: 
         if shown[finding.rule] > SHOWN_OF_A_RULE:
             continue
         style = _STYLE[finding.severity]
-        where = f" [dim]({escape(place(finding, content))})[/dim]" if finding.field else ""
+        at = place(finding, content) if finding.field else ""
+        where = f" [dim]({escape(at)})[/dim]" if at and at not in finding.message else ""
         yield f"[{style}]{finding.severity}: {safe(finding.message)}[/{style}]{where}"
         if line := line_of(finding, texts):
             yield f"  [dim]│[/dim] {escape(one_line(line, max(40, width - 6)))}"
@@ -307,7 +308,7 @@ def ask_for_confirmations(
         line = line_of(use, texts) if use and use.line else next(named, "")
         if line:
             ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
-        reply = ask(ctx, f"{confirmation(external, content)}. Is it right?")
+        reply = ask(ctx, f"{confirmation(external, stored.version)}. Is it right?")
         if reply is not Reply.YES:
             ctx.console.print(f"Not confirmed: {safe(external.key)}. Nothing was approved.")
             return reply, ()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.console import Group
+from rich.markup import escape
 from rich.syntax import Syntax
 
 from tacit import render
@@ -17,6 +20,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.render.skill_md import PREFIX
 from tacit.surfaces.cli.report import Column, Columns, clean, fields, one_line, safe
 
 STATUS_STYLE = {
@@ -37,6 +41,8 @@ DECISION_TEXT = {
 }
 """What a decision of the gate means for the reader."""
 _CUES_HEADING = "===== words of a task that count for it, or, if negative, against it ====="
+_FRONT_MATTER = re.compile(r"^---\n(.*?)^---\n", re.MULTILINE | re.DOTALL)
+_IN_HEADING = ("name:", "description:", "metadata:", f"  {PREFIX}kind:")
 _NO_SCOPES: Mapping[str, Sequence[str]] = {}
 NAMESAKES: Columns[StoredVersion] = Columns(
     Column("version_id", lambda stored: stored.version.id),
@@ -152,9 +158,16 @@ def whole_text(content: SkillContent) -> str:
     return "\n".join(parts)
 
 
-def skill_page(content: SkillContent) -> Syntax:
-    """Return everything that an approval covers, in colour."""
-    return Syntax(clean(whole_text(content)), "markdown", background_color="default", word_wrap=True)
+def skill_page(content: SkillContent) -> Group:
+    """Return everything that an approval covers: name and description, the text, and then the other fields."""
+    _, front, text = _FRONT_MATTER.split(clean(whole_text(content)), maxsplit=1)
+    rest = (line for line in front.splitlines() if not line.startswith(_IN_HEADING))
+    others = "\n".join(line.strip().removeprefix(PREFIX) for line in rest)
+    return Group(
+        f"[bold]{safe(content.name)}[/bold] ({content.kind}): {safe(content.description)}",
+        Syntax(text.strip(), "markdown", background_color="default", word_wrap=True),
+        *([f"[dim]{escape(others)}[/dim]"] if others else []),
+    )
 
 
 def difference(before: SkillContent, after: SkillContent) -> str:
