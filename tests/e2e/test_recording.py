@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,18 @@ def test_programs_get_the_moves(terminal: Terminal) -> None:
     assert (said["moves"], said["not_counted"]) == ([], [])  # nobody's own word moves anything
     said = terminal.type("feedback", use, "--helpful", "--json").json
     assert [(move["version_id"], move["after"]) for move in said["moves"]] == [(version_id, "trusted")]
+
+
+def test_figures_are_counted_by_category(terminal: Terminal) -> None:
+    deployment = replace(PROCEDURE, category="deployment")
+    known(terminal, fill(database(terminal), deployment, NORM)[NAME], Outcome.SUCCESS, count=12)
+    figures = terminal.run("stats", "--json").json
+    assert figures["reliability"] == 1.0
+    assert figures["categories"] == {
+        "deployment": {"skills": 1, "shown": 0, "reliability": 1.0},
+        "none": {"skills": 1, "shown": 0, "reliability": None},
+    }
+    assert "deployment" in plain(terminal.run("stats").out)
 
 
 def test_result_of_a_person_carries_the_name_that_git_knows(terminal: Terminal) -> None:

@@ -96,7 +96,7 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
         return finding("recurring_keyword", words=", ".join(f"“{word}”" for word in shared[:3]))
     if _successes(candidate) >= REPEATED:
         return finding("seen_again", count=_successes(candidate))
-    severity = Severity.HIGH if policy.strictness is Strictness.STRICT else Severity.LOW
+    severity = Severity.LOW if policy.strictness is Strictness.OPEN else Severity.HIGH
     return finding("one_time_task", severity=severity)
 
 

@@ -33,10 +33,11 @@ def test_a_recurring_word_is_enough_and_is_named():
     assert "“deploy”" in found.message
 
 
-def test_a_one_time_task_weighs_little_but_refuses_under_strict():
+def test_a_one_time_task_is_refused_except_under_open():
     made = content(category="", name="answer-a-riddle", description="Answer a riddle about cats")
-    assert rules(made) == {"one_time_task": Severity.LOW}
+    assert rules(made) == {"one_time_task": Severity.HIGH}
     assert rules(made, policy=Policy(strictness=Strictness.STRICT)) == {"one_time_task": Severity.HIGH}
+    assert rules(made, policy=Policy(strictness=Strictness.OPEN)) == {"one_time_task": Severity.LOW}
 
 
 @pytest.mark.parametrize(

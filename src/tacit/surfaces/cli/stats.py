@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ _RELIABILITY_AXIS = Axis(
 def stats(
     ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, lift: bool, model: str, plot: Path | None
 ) -> None:
-    """Count what is stored, and show how each skill does: uses, verified results, reliability, lift.
+    """Count what is stored, also by category, and show how each skill does: uses, verified results, reliability, lift.
 
     Reliability is an interval over verified results of runs that followed the skill; later results weigh more. "Unknown" is a
     normal answer. If nobody recorded what was followed, a result is shared by all skills that were shown.
@@ -64,9 +64,12 @@ def stats(
     asked = [ctx.version(each).version.id for each in skills]
     records = [each for each in archive.records(asked) if ctx.may_show(each.stored)]
     use = model_use(ctx)
+    categories = _by_category(records)
     document = plain(counts) | {
         "store": ctx.place.database,
         "language_model": use,
+        "reliability": _average_reliability(records),
+        "categories": {name: fields(row, "skills", "shown", "reliability") for name, row in categories.items()},
         "records": [_record_document(record) for record in records],
     }
     if plot is not None:
@@ -75,6 +78,7 @@ def stats(
     def parts() -> Iterator[ReportPart]:
         if not skills:
             yield _counts_table(ctx, counts, use_text(use))
+            yield _CATEGORIES.table(list(categories.values())) if categories.keys() - {_NO_CATEGORY} else None
         kept = records if everything or skills else records[:_ROWS]
         if kept:
             yield ""
@@ -84,6 +88,43 @@ def stats(
         yield f"wrote {safe(str(plot))}" if plot is not None else None
 
     ctx.report(document, parts)
+
+
+class _Category(NamedTuple):
+    """The skills of one category."""
+
+    name: str
+    skills: int
+    shown: int
+    reliability: float | None
+    """The mean over its skills with enough verified results; None where no skill has them."""
+
+
+_NO_CATEGORY = "none"
+_CATEGORIES: Columns[_Category] = Columns(
+    Column("", lambda row: row.name, "category"),
+    Column("", lambda row: row.skills, "skills"),
+    Column("", lambda row: row.shown, "shown"),
+    Column("", lambda row: "unknown" if row.reliability is None else f"{row.reliability:.0%}", "average reliability"),
+)
+
+
+def _average_reliability(records: Iterable[SkillRecord]) -> float | None:
+    """Return the mean reliability of the skills that have enough verified results to know one."""
+    shares = [each.successes / each.trials for record in records if (each := record.reliability).known]
+    return round(sum(shares) / len(shares), 4) if shares else None
+
+
+def _by_category(records: Sequence[SkillRecord]) -> dict[str, _Category]:
+    """Return a row for each category, the one with the most skills first."""
+    grouped: dict[str, list[SkillRecord]] = {}
+    for record in records:
+        grouped.setdefault(record.stored.version.content.category or _NO_CATEGORY, []).append(record)
+    rows = [
+        _Category(name, len(group), sum(each.shown for each in group), _average_reliability(group))
+        for name, group in grouped.items()
+    ]
+    return {row.name: row for row in sorted(rows, key=lambda row: (-row.skills, row.name))}
 
 
 def _lift_fields(measured: Lift) -> dict[str, float] | None:
