@@ -36,7 +36,7 @@ from tacit.evidence.reliability import RunKey, run_of
 from tacit.evidence.statistics import student
 from tacit.store import Store
 from tacit.text.capabilities import HashedContent, needed_capabilities
-from tacit.text.resource_uses import field_texts
+from tacit.text.field_texts import field_texts
 
 LEAST_RUNS = 10
 """Runs with the skill, and runs without it, that are needed before anything is claimed."""

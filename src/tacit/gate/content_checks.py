@@ -35,8 +35,8 @@ from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
 from tacit.text.bundled_files import text_of
 from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities, resource_uses
+from tacit.text.field_texts import field_texts
 from tacit.text.programs import WRAPPERS
-from tacit.text.resource_uses import field_texts
 from tacit.text.resource_uses.addresses import host_of
 from tacit.text.resource_uses.command_uses import FETCHERS
 

@@ -14,8 +14,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
+from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile, filled_fields
 from tacit.domain.skill_fields import FieldRole, fields_with, has_role
+from tacit.text.field_texts import leaf_texts
 from tacit.text.redaction import redact
 
 MOST_PER_FIELD = 8
@@ -122,7 +124,7 @@ def portability(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -
             continue
         seen: dict[tuple[str, str], _Rule] = {}
         secrets: dict[str, None] = {}
-        for text in _strings(value):
+        for text in _texts(value):
             secrets |= dict.fromkeys(redact(text).found)
             seen |= {
                 (rule.name, text[a:b]): rule
@@ -151,21 +153,11 @@ def suggest(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> Sk
     return dataclasses.replace(content, **changed) if changed else content
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """Yield every text in a value; of bundled files only those that are text."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, SkillFile):
-        yield from (value.path, *((value.content,) if value.encoding == "utf-8" else ()))
-    elif dataclasses.is_dataclass(value):
-        for each in dataclasses.fields(value):
-            yield from _strings(getattr(value, each.name))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item)
+def _texts(value: Any) -> list[str]:
+    """Return every text in a value; of bundled files only those that are text."""
+    if isinstance(value, SkillFile) and value.encoding != "utf-8":
+        return [value.path]
+    return [text for _, text in leaf_texts(plain(value), keys=False)]
 
 
 def _mapped(value: Any, rewrite: Callable[[str], str]) -> Any:

@@ -10,7 +10,8 @@ from tacit.domain.skill import Capabilities, Case, Condition, SkillFile, SkillSt
 from tacit.domain.trust import ResourceKind
 from tacit.text.bundled_files import read_as_text, text_of
 from tacit.text.capabilities import beyond, parse_allowance
-from tacit.text.resource_uses import field_texts, find_resource_uses, needs, resource_uses_in
+from tacit.text.field_texts import field_texts
+from tacit.text.resource_uses import find_resource_uses, needs, resource_uses_in
 from tests.unit.making import bash_steps, content
 
 STATED = {

@@ -18,6 +18,7 @@ from tacit.domain.skill import Provenance, SkillContent, SkillVersion, fields_wi
 from tacit.domain.trajectory import Origin
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.gate.findings import field_name, finding
+from tacit.text.field_texts import leaf_texts
 from tacit.text.redaction import may_hold_secret, redact
 
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -41,7 +42,7 @@ def safety(made: Candidate | SkillVersion) -> Iterator[Finding]:
 
 def hidden_texts(content: SkillContent) -> Iterator[Finding]:
     """Report characters that hide something, and secrets, in any field."""
-    for path, text in _texts(plain(content), ""):
+    for path, text in leaf_texts(plain(content)):
         yield from hidden_text(text, path)
 
 
@@ -91,18 +92,6 @@ def _belongs(text: str, at: int) -> bool:
     if character == "\u200d":
         return kind in ("So", "Sk") or before == "\ufe0f"
     return character in "\ufe0e\ufe0f" and kind in ("So", "Sk", "Sm", "Po", "Nd")
-
-
-def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield f"{path}.{key}".lstrip("."), str(key)
-            yield from _texts(item, f"{path}.{key}".lstrip("."))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, f"{path}.{index}".lstrip("."))
 
 
 _LOOKALIKES = {

@@ -6,21 +6,19 @@ position in the field, so that a finding can point at the exact characters.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.domain.skill_fields import FieldRole, fields_with
 from tacit.gate.checks.bundled_archives import ArchiveContents, unpacked
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, read_as_text, text_of
+from tacit.text.field_texts import field_texts
 
 EXCERPT_MAX = 120
 TEXT_MAX = 1 << 20
@@ -143,7 +141,7 @@ def text_segments(content: SkillContent) -> tuple[TextSegment, ...]:
 
 
 def _split(content: SkillContent) -> Iterator[TextSegment]:
-    for path, text in _fields(content):
+    for path, text in field_texts(content, files=False):
         whole = TextSegment(path, text[:TEXT_MAX], text)
         yield whole
         yield from blocks(whole)
@@ -234,35 +232,3 @@ def language_of(path: str, text: str) -> str:
 
 def _guess(text: str) -> str:
     return "python" if _PYTHON.search(text[:4000]) else "text"
-
-
-def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
-    for name in fields_with(FieldRole.SCANNED):
-        value = getattr(content, name)
-        if isinstance(value, Mapping):
-            value = "\n".join(f"{key}: {item}" for key, item in value.items())
-        if isinstance(value, str):
-            yield from [(name, value)] if value else []
-        else:
-            yield from ((f"{name}.{index}", "\n".join(_strings(plain(item)))) for index, item in enumerate(value))
-
-
-_BARE_KEYS = frozenset({"text", "check", "value", "example", "description", "term"})
-"""Keys whose texts are read without their name."""
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        if value:
-            yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, bool | int | float) or item is None:
-                continue
-            if isinstance(item, str) and key in _BARE_KEYS:
-                yield from _strings(item)
-            elif item:
-                yield f"{key}: {item}" if isinstance(item, str) else json.dumps({key: item}, ensure_ascii=False)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)

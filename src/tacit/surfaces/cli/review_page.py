@@ -31,7 +31,7 @@ from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
 from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
 from tacit.text.capabilities import CATEGORIES, capabilities_text
-from tacit.text.resource_uses import field_texts
+from tacit.text.field_texts import field_texts
 
 SHOWN_OF_A_RULE = 4
 SHOWN_EFFECTS = 12

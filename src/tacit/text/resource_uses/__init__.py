@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from tacit.domain.skill import Capabilities, Condition, SkillContent
+from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trust import ResourceKind, ResourceUse
-from tacit.text.bundled_files import text_of
+from tacit.text.field_texts import field_texts
 from tacit.text.redaction.patterns import secret_name
 from tacit.text.resource_uses.addresses import (
     ADDRESS,
@@ -31,58 +30,6 @@ from tacit.text.resource_uses.addresses import (
 from tacit.text.resource_uses.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
 from tacit.text.resource_uses.command_uses import stated_effects, uses_of_command
 from tacit.text.shell import shell_text
-
-_MAX_DEPTH = 24
-_NAME = re.compile(r"[\w-]*")
-
-
-def field_texts(content: SkillContent) -> Iterator[tuple[str, str]]:
-    """Yield every text of a content with its field path, in a fixed order, without empty ones.
-
-    A step's text includes its arguments and its tool's name on lines of their own, as an agent gets them.
-    """
-    several: dict[str, Iterable[str]] = {
-        "steps": (
-            _joined(step.text, *_strings(step.arguments), f"tool: {step.tool}" if step.tool else "")
-            for step in content.steps
-        ),
-        "preconditions": map(_of, content.preconditions),
-        "postconditions": map(_of, content.postconditions),
-        "cases": ("\n".join(map(_of, case.conditions)) for case in content.cases),
-        "pitfalls": (pitfall.text for pitfall in content.pitfalls),
-        "parameters": (_joined(each.name, each.description, each.example) for each in content.parameters),
-    }
-    found = [(name, getattr(content, name)) for name in ("name", "description", "body")]
-    found += [(f"{name}.{number}", text) for name, texts in several.items() for number, text in enumerate(texts)]
-    found += [(name, getattr(content, name)) for name in ("signature", "compatibility", "license", "category")]
-    for name in ("example_queries", "tags", "after", "sub_skills", "surroundings", "allowed_tools"):
-        found += [(f"{name}.{number}", text) for number, text in enumerate(getattr(content, name))]
-    found.append(("metadata", "\n".join(f"{key}: {value}" for key, value in sorted(content.metadata.items()))))
-    found += [(f"files.{number}", text_of(file) or "") for number, file in enumerate(content.files)]
-    yield from (each for each in found if each[1])
-
-
-def _joined(*texts: str) -> str:
-    return "\n".join(filter(None, texts))
-
-
-def _of(condition: Condition) -> str:
-    return _joined(condition.text, condition.check, condition.value)
-
-
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the strings of a JSON-like value: its leaves, and keys that are more than a name."""
-    if isinstance(value, str):
-        yield value
-    elif depth < _MAX_DEPTH and isinstance(value, Mapping):
-        for key, item in value.items():
-            if not _NAME.fullmatch(str(key)):
-                yield str(key)
-            yield from _strings(item, depth + 1)
-    elif depth < _MAX_DEPTH and isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item, depth + 1)
-
 
 _SHELL_FILES = (".sh", ".bash", ".zsh", ".ksh", ".fish", ".command")
 _PROSE_FILES = (".md", ".txt", ".rst", ".markdown")
@@ -204,7 +151,7 @@ def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[ResourceKi
         yield from ((kind, value, at + start, at + start + len(part)) for kind, value in uses_of_command(part))
 
 
-__all__ = ["field_texts", "find_resource_uses", "is_overfull", "needs", "resource_uses_in"]
+__all__ = ["find_resource_uses", "is_overfull", "needs", "resource_uses_in"]
 
 TEXT_MAX = 1 << 20
 """Characters of one field that are read."""
@@ -218,7 +165,7 @@ def find_resource_uses(content: SkillContent) -> tuple[ResourceUse, ...]:
     found: list[ResourceUse] = []
     texts: dict[str, str] = {}
     room = TOTAL_MAX
-    for path, text in field_texts(content):
+    for path, text in field_texts(content, labels=False):
         if len(text) <= room:  # a check reports what was left out
             room -= len(text)
             texts[path] = text[:TEXT_MAX]
