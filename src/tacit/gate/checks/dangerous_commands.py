@@ -394,7 +394,7 @@ class CommandsCheck:
     """Dangerous commands in prose, scripts and strings, and secrets that a skill's own text reads and sends."""
 
     name = "commands"
-    version = "2"
+    version = "3"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the commands that a person must see before they run."""

@@ -169,7 +169,7 @@ class SecretsCheck:
     """Keys, tokens and passwords in any text."""
 
     name = "secrets"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the lines with what looks like a secret; the secret itself is never shown."""

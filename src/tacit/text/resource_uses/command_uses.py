@@ -147,7 +147,7 @@ def words_of(text: str) -> list[str]:
         return text.split()
 
 
-_EFFECT_WORDS = {
+EFFECT_WORDS = {
     "deletes": (("delete!", "overwrite!"), ("data", "private", "secret", "all", "result")),
     "sends": (("send!",), ("literal", "outside", "public", "private", "secret")),
     "publishes": (("publish!",), ("public",)),
@@ -185,7 +185,7 @@ def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int,
         if sentence.kind == "heading":
             continue
         meaning = meaning_of(sentence.text)
-        for effect, (actions, objects) in _EFFECT_WORDS.items():
+        for effect, (actions, objects) in EFFECT_WORDS.items():
             if meaning.contains_any(*actions) and meaning.contains_any(*objects):
                 yield effect, sentence.start, sentence.end
         if "install" in meaning.text.lower() and meaning.contains_any("install!"):

@@ -29,22 +29,26 @@ def _forms(word: str) -> str:
 
 
 @cache
-def _classes() -> tuple[frozenset[str], dict[str, str]]:
-    """Return the classes that are actions, and all classes with their patterns."""
+def _tables() -> dict[str, dict[str, dict[str, str]]]:
     with resources.files(__package__).joinpath("word_classes.toml").open("rb") as file:
-        tables = tomllib.load(file)
-    actions: dict[str, str] = {}
-    for name, table in tables.pop("actions").items():
-        words, _, phrases = table.partition("|")
-        actions[name] = "|".join((*map(_forms, words.split()), *filter(None, [phrases])))
-    others = {name: words for table in tables.values() for name, words in table.items()}
-    return frozenset(actions), {name: re.sub(r"\s*\n\s*", "", words) for name, words in (actions | others).items()}
+        return tomllib.load(file)
+
+
+@cache
+def word_classes() -> dict[str, str]:
+    """Return every class of words with its pattern, as text."""
+    found: dict[str, str] = {}
+    for tables in _tables().values():
+        for name, table in tables.items():
+            verbs, words = table.get("verbs", ""), re.sub(r"\s*\n\s*", "", table.get("words", ""))
+            found[name] = "|".join(filter(None, [*map(_forms, verbs.split()), words]))
+    return found
 
 
 @cache  # compiling all takes half a second, and most commands need none
 def pattern(name: str) -> re.Pattern[str]:
     """Return the pattern of a word class."""
-    return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{_classes()[1][name]})(?!\w)")
+    return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{word_classes()[name]})(?!\w)")
 
 
 MAX_SENTENCE = 1_500
@@ -191,8 +195,8 @@ class Meaning:
         """Return the spans of words of a class; with `!` only as an order, with `~` only negated."""
         known = self._known.get(name)
         if known is None:
-            plain = name.rstrip("!~+")
-            if plain in _classes()[0]:
+            plain = name.rstrip("!~")
+            if plain in _tables()["actions"]:
                 self._find_action(plain)
             else:
                 self._known[plain] = tuple(match.span() for match in pattern(plain).finditer(self._lowered))
@@ -204,7 +208,7 @@ class Meaning:
         return any(self.spans(name) for name in names)
 
     def _find_action(self, name: str) -> None:
-        found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": [], "+": []}
+        found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": []}
         for match in pattern(name).finditer(self._lowered):
             if self._lowered.count("`", 0, match.start()) % 2:  # a word of code is no order
                 continue
@@ -214,8 +218,6 @@ class Meaning:
             if _NOT.search(before):
                 found["~"].append(match.span())
                 continue
-            if not form.split(" ", 1)[0].endswith("ing"):
-                found["+"].append(match.span())
             if self._ordered(before, form):
                 found["!"].append(match.span())
         for mark, spans in found.items():
