@@ -48,8 +48,8 @@ def field_texts(content: SkillContent, *, files: bool = True, labels: bool = Tru
             if text := "\n".join(filter(None, [*read, *(computed if labels else ())])):
                 yield path, text
     for number, file in enumerate(content.files if files else ()):
-        if text := text_of(file):
-            yield f"files.{number}", text
+        if file_text := text_of(file):
+            yield f"files.{number}", file_text
 
 
 def _parts(entry: object) -> tuple[list[str], list[str]]:
