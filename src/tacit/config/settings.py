@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import ConfigError
 from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import digest
@@ -94,6 +95,8 @@ class LearnSettings:
     """Whether the learner that hooks start may ask the language model; off: only your own `tacit learn` asks it."""
     ask_at_end: bool = False
     """Whether a session of Claude Code with some work in it is asked once, when its agent stops, what is worth keeping."""
+    revalidate_days: int = 0
+    """How often the learner that hooks start tries procedures again, in the sandbox; 0: never. Set by `tacit tend --every`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +201,15 @@ def load_config(
     return Config(**chosen), tuple(known.values())
 
 
+def save_settings(folder: Path, values: Mapping[str, Any]) -> Path:
+    """Write values into the file of settings in a folder, which may not exist yet; return the file."""
+    file = folder / FILE_NAME
+    after = with_settings(file.read_text(encoding="utf-8") if file.exists() else "", values)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, after)
+    return file
+
+
 def with_settings(text: str, values: Mapping[str, Any]) -> str:
     """Return the text of a file of settings with these values; everything else stays, comments too."""
     wanted = tomllib.loads(text)
@@ -230,6 +242,7 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
     "recall.embedder": lambda new, old: new == "none",  # a stranger's weights are not loaded
     "model.name": lambda new, old: not new,  # data is sent only to a model that the person chose
+    "learn.revalidate_days": lambda new, old: not new or 0 < old <= new,  # a stranger's project runs nothing
     "consolidation.size": lambda new, old: list(Size).index(new) <= list(Size).index(old),
     **dict.fromkeys(("policy.independent_successes", "policy.min_steps", "learn.procedure_runs"), operator.ge),
     **dict.fromkeys(("store.keep_days", "store.cap_mb"), operator.ge),  # dropped data cannot be restored

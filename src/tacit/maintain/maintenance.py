@@ -7,7 +7,10 @@ lets new evidence change statuses. Nothing is deleted. Pinned skills are reporte
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 
 from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
@@ -37,6 +40,11 @@ from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
+
+class _OutOfTime(Exception):
+    """The time for a plan is up."""
+
+
 _GONE = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
 
 
@@ -49,23 +57,40 @@ class Maintenance:
 
     # --- care ---------------------------------------------------------------------------------------------------
 
-    def plan(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
-        """Return everything that could be done for the library now, with reasons, by kind. Changes nothing."""
-        store, at = self._store, self.context.now()
-        library = LibraryView(store, self.context.config.policy, at=at, progress=progress)
-        findings = [
-            *earned_changes(library),
-            *suspended_versions(library),
-            *useless_skills(library),
-            *stale_skills(library),
-            *superseded(library),
-            *merges(library),
-            *contradictions.cares(store, at=at),
-            *composition.cares(store, at=at),
-            *revision.cares(store),
-            *promotion.cares(self.context, at=at),
-            *revalidation.contracts(store, self.context.project, look, at=at),
-        ]
+    def plan(
+        self, *, only: Collection[CareKind] = (), progress: Progress | None = None, seconds: float = math.inf
+    ) -> list[Care]:
+        """Return everything that could be done for the library now, with reasons, by kind. Changes nothing.
+
+        After so many seconds the rest is left for another time.
+        """
+        store, at, until = self._store, self.context.now(), time.monotonic() + seconds
+
+        def watched(done: int, total: int) -> None:
+            if time.monotonic() > until:
+                raise _OutOfTime
+            if progress:
+                progress(done, total)
+
+        library = LibraryView(store, self.context.config.policy, at=at, progress=watched)
+        checks: tuple[Callable[[], Iterable[Care]], ...] = (
+            lambda: earned_changes(library),
+            lambda: suspended_versions(library),
+            lambda: useless_skills(library),
+            lambda: stale_skills(library),
+            lambda: superseded(library),
+            lambda: merges(library),
+            lambda: contradictions.cares(store, at=at),
+            lambda: composition.cares(store, at=at),
+            lambda: revision.cares(store),
+            lambda: promotion.cares(self.context, at=at),
+            lambda: revalidation.contracts(store, self.context.project, look, at=at),
+        )
+        findings: list[Care] = []
+        for check in checks:
+            if time.monotonic() <= until:
+                with suppress(_OutOfTime):
+                    findings += check()
         moved: set[str] = set()
         cares: list[Care] = []
         for care in findings:
@@ -81,6 +106,19 @@ class Maintenance:
         cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
         order = list(CareKind)
         return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
+
+    def care_by_itself(self, *, seconds: float) -> int:
+        """Put the merged and improved versions that `plan` finds through the gate; they wait for review.
+
+        Return how many other findings need a person. Nothing else changes; for the background learner.
+        """
+        cares = self.plan(seconds=seconds)
+        proposed = [care for care in cares if care.candidate and not care.move]
+        for care in proposed:
+            with suppress(StaleVersion, NotFound, GateRefusal), self._store.transaction():
+                if care.candidate:
+                    self._require_admission(care.candidate)
+        return len(cares) - len(proposed)
 
     def apply(self, actions: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
         """Apply planned actions for a person; return what was done of each, and what evidence moved as well."""

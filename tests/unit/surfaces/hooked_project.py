@@ -75,6 +75,8 @@ class Project:
     ids: dict[str, str] = field(default_factory=dict)
     now: float = 1_700_000_000.0
     variables: dict[str, str] = field(default_factory=dict)
+    for_person: str = ""
+    """What the last answer said to the person."""
 
     @property
     def database(self) -> Path:
@@ -92,10 +94,15 @@ class Project:
         if not answers(parsed, context):
             return ""
         respond(parsed, context, say=said.append, clock=self.clock)
+        self.for_person = ""
         if not said:
             return ""
         (answer,) = said
-        spoken = json.loads(answer)["hookSpecificOutput"]
+        document = json.loads(answer)
+        self.for_person = document.get("systemMessage", "")
+        spoken = document.get("hookSpecificOutput")
+        if spoken is None:
+            return ""
         assert spoken["hookEventName"] == event["hook_event_name"]
         return str(spoken["additionalContext"])
 

@@ -125,6 +125,8 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
         text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
         yield ClientCheck("store", "ok", text)
+        if waiting := len(ctx.memory.reviews.waiting()):
+            yield ClientCheck("store", "note", f"{counted(waiting, 'version')} to review", "tacit review")
     if place.paused_until is not None:
         yield ClientCheck("store", "note", "paused: hooks do nothing", "tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{SET_ASIDE}")))

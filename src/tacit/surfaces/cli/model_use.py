@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from tacit.config.environment import client_environment
-from tacit.config.files import write_atomically
-from tacit.config.settings import FILE_NAME, ModelSettings, with_settings
+from tacit.config.settings import ModelSettings, save_settings
 from tacit.domain.errors import ConfigError, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.ingest.sources import Transcript, client_homes, transcripts
@@ -90,15 +89,11 @@ def ask_for_reading(ctx: CommandContext, cost: ReadingCost) -> ReadingCost:
     ctx.console.print(f"\nA language model finds more than counting does. {safe(cost.text)}.", soft_wrap=True)
     if not click.confirm(QUESTION, default=False):
         return cost
-    file = ctx.environment.person_home / FILE_NAME
-    before = file.read_text(encoding="utf-8") if file.exists() else ""
-    file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        after = with_settings(before, {"learn.read_in_background": True, "model.name": cost.model})
+        save_settings(ctx.environment.person_home, {"learn.read_in_background": True, "model.name": cost.model})
     except ConfigError as error:
         ctx.errors.print(safe(f"{error.message}: {error.hint}"), style="yellow", soft_wrap=True)
         return cost
-    write_atomically(file, after)
     return dataclasses.replace(cost, on=True)
 
 

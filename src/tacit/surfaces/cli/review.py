@@ -20,7 +20,15 @@ from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_ag
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, discard_typed_ahead
+from tacit.surfaces.cli.context import (
+    CommandContext,
+    by_option,
+    clean,
+    command_options,
+    counted,
+    discard_typed_ahead,
+    progress_bar,
+)
 from tacit.surfaces.cli.report import ReportPart, fields, safe
 from tacit.surfaces.cli.review_page import (
     Reply,
@@ -35,10 +43,14 @@ from tacit.surfaces.cli.review_page import (
     show_candidate,
 )
 from tacit.surfaces.cli.skills import edit_version
+from tacit.surfaces.cli.tend import TITLES, applied_lines, can_be_applied, care_document, care_lines
 from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
+from tacit.surfaces.hook.waiting import remove
 
 _FOLDED_FROM = 5
 """So many waiting versions are listed one by one, however weak."""
+REVIEW_SECONDS = 10.0
+"""How long `tacit review` looks for suggestions; `tacit tend` takes the time it needs."""
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _GIVES_TO_AGENTS = {Review.APPROVE: _WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
@@ -159,10 +171,18 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     """Review what waits, or one version; if nobody can be asked, print it."""
     if reference is None:
         waiting = ctx.visible(ctx.memory.reviews.waiting())
-        if ctx.can_ask and waiting:
-            review_all(ctx, waiting, by=ctx.person(by))
+        suggestions = ctx.memory.library.plan(seconds=REVIEW_SECONDS)
+        if ctx.can_ask and (waiting or suggestions):
+            remove(str(ctx.place.folder))  # the person has come: nobody needs to call them
+            person = ctx.person(by)
+            if not waiting or review_all(ctx, waiting, by=person):
+                ask_about_suggestions(ctx, by=person)
             return
-        ctx.report({"waiting": [page_document(ctx, each) for each in waiting]}, lambda: _waiting_lines(ctx, waiting))
+        document = {
+            "waiting": [page_document(ctx, each) for each in waiting],
+            "suggestions": [*map(care_document, suggestions)],
+        }
+        ctx.report(document, lambda: _waiting_lines(ctx, waiting, len(suggestions)))
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
     if ctx.can_ask and stored.status in _WAITING:
@@ -180,7 +200,9 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     ctx.report(page_document(ctx, stored), parts)
 
 
-def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> Iterator[str]:
+def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], suggestions: int) -> Iterator[str]:
+    if suggestions:
+        yield f"{counted(suggestions, 'suggestion')} for the library: [bold]tacit tend[/bold].\n"
     if not waiting:
         yield "Nothing waits for review."
         return
@@ -248,8 +270,8 @@ def _newest_waiting(ctx: CommandContext, reference: str) -> str:
 # --- at a terminal --------------------------------------------------------------------------------------------------
 
 
-def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> None:
-    """Show and ask about one version after the other, until the end or until the person quits."""
+def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> bool:
+    """Show and ask about one version after the other; return False where the person quits before the end."""
     results: Counter[str] = Counter()
     try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
         ordered: Sequence[StoredVersion] = [each for part in ctx.memory.reviews.ranked(waiting) for each in part]
@@ -265,6 +287,8 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
         if not done:
             break
         results[done] += 1
+    else:
+        done = "all"
     results["still waiting"] = len(waiting) - results["approved"] - results["rejected"]
     shown = (f"{results[each]} {each}" for each in ("approved", "rejected", "still waiting") if results[each])
     ctx.console.print("\n" + ", ".join(shown) + ".")
@@ -274,6 +298,30 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
         ctx.console.print(
             "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
         )
+    return bool(done)
+
+
+def ask_about_suggestions(ctx: CommandContext, *, by: str) -> None:
+    """Show what maintenance suggests for the library, one after the other, and apply what the person says yes to."""
+    with progress_bar(ctx, "looking") as advance:
+        cares = ctx.memory.library.plan(progress=advance, seconds=REVIEW_SECONDS)
+    applied = 0
+    for count, care in enumerate(cares, start=1):
+        ctx.console.rule(f"suggestion {count} of {len(cares)}: {TITLES[care.kind].lower()}")
+        for line in care_lines(care):
+            ctx.console.print(line, soft_wrap=True)
+        if not can_be_applied(care):
+            continue
+        reply = ask(ctx, "Apply it?")
+        if reply is Reply.QUIT:
+            break
+        if reply is Reply.YES:
+            done, settled = ctx.memory.library.apply([care], by=by)
+            applied += done[0].applied
+            for line in applied_lines(done, settled, listed=False):
+                ctx.console.print(line, soft_wrap=True)
+    if applied:
+        export(ctx.memory.context)
 
 
 def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> str:

@@ -6,6 +6,7 @@ through the gate.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,6 +15,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from tacit.config.settings import save_settings
 from tacit.domain.candidate import Verdict
 from tacit.domain.care import Care, CareKind, CareReason
 from tacit.domain.errors import Mistake
@@ -35,6 +37,7 @@ from tacit.surfaces.cli.views import (
     verdict_document,
     verdict_lines,
 )
+from tacit.surfaces.hook import waiting
 
 SHOWN = 12
 """How many of each kind are listed for people."""
@@ -64,6 +67,9 @@ _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILE
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
 )
 @click.option("--revalidate", is_flag=True, help="Run procedures again in the sandbox; with --apply store the results.")
+@click.option(
+    "--every", metavar="TIME", help="Let the background learner --revalidate so often, e.g. 7d; `off` ends it."
+)
 @by_option()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @command_options
@@ -76,6 +82,7 @@ def tend(
     apply: bool,
     only: tuple[str, ...],
     revalidate: bool,
+    every: str | None,
     by: str,
     yes: bool,
 ) -> None:
@@ -92,6 +99,9 @@ def tend(
     denied calls, missing files, calls that only worked differently, corrections and detours. A next version needs two
     sessions, or one in which a person said so; only verified successes change anything. Agents may propose it.
     """
+    if every is not None:
+        _schedule(ctx, every)
+        return
     if name is not None or propose or runs:
         report_refinements(ctx, name, propose=propose)
         return
@@ -107,7 +117,7 @@ def tend(
         cares = ctx.memory.library.plan(only=[CareKind(kind) for kind in only], progress=advance)
     asking = apply and not yes and not ctx.as_json
     if not apply or asking:
-        ctx.report({"applied": False, "cares": [*map(_care_document, cares)]}, lambda: _plan_lines(ctx, cares))
+        ctx.report({"applied": False, "cares": [*map(care_document, cares)]}, lambda: _plan_lines(ctx, cares))
     applicable = [care for care in cares if can_be_applied(care)]
     if not apply or (asking and not applicable):
         return
@@ -115,9 +125,25 @@ def tend(
         ctx.console.print("Nothing was done.")
         return
     done, settled = ctx.memory.library.apply(cares, by=ctx.person(by))
+    waiting.remove(str(ctx.place.folder))
     export(ctx.memory.context)
-    document = {"applied": True, "cares": [*map(_care_document, done)], "settled": [plain(m) for m in settled]}
-    ctx.report(document, lambda: _applied_lines(done, settled, listed=asking))
+    document = {"applied": True, "cares": [*map(care_document, done)], "settled": [plain(m) for m in settled]}
+    ctx.report(document, lambda: applied_lines(done, settled, listed=asking))
+
+
+def _schedule(ctx: CommandContext, every: str) -> None:
+    """Set how often procedures are tried again, in the settings of the person's home."""
+    ctx.caller.require_person("tend --every")
+    match = re.fullmatch(r"(\d{1,3})([dw])|off", every.strip())
+    if not match:
+        raise Mistake(f"{every!r} is not a time", code="not_a_duration", hint="write 7d, 2w or off")
+    days = int(match[1] or 0) * (7 if match[2] == "w" else 1)
+    path = save_settings(ctx.environment.person_home, {"learn.revalidate_days": days})
+    line = f"Every {counted(days, 'day')}, after a session, procedures are tried again in the sandbox"
+    ctx.report(
+        {"revalidate_days": days, "file": str(path)},
+        f"{line if days else 'Procedures are not tried again by themselves'}.",
+    )
 
 
 def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
@@ -140,7 +166,7 @@ def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
         if not keep and passed + failed:
             yield "Nothing was stored: [bold]tacit tend --revalidate --apply[/bold] stores it as evidence."
 
-    ctx.report({"applied": keep, "cares": [*map(_care_document, tried)]}, lines)
+    ctx.report({"applied": keep, "cares": [*map(care_document, tried)]}, lines)
 
 
 def can_be_applied(care: Care) -> bool:
@@ -167,7 +193,7 @@ def _effect(care: Care) -> str:
     return ", ".join(part for part in (moved, proposed, noted) if part)
 
 
-def _care_document(care: Care) -> dict[str, Any]:
+def care_document(care: Care) -> dict[str, Any]:
     move, candidate = care.move, care.candidate
     return {
         **fields(care, "kind", "name", "subject", "skill_id"),
@@ -185,6 +211,15 @@ def _care_document(care: Care) -> dict[str, Any]:
     }
 
 
+def care_lines(care: Care) -> Iterator[str]:
+    effect = _effect(care)
+    change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
+    yield f"  [bold]{safe(care.name)}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
+    yield f"    {safe(sentences(care.reasons))}"
+    if care.advice:
+        yield f"    [dim]{safe(sentences(care.advice))}[/dim]"
+
+
 def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
     if not cares:
         yield "[green]No suggestions[/green]: the library needs no maintenance."
@@ -192,12 +227,7 @@ def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
         listed = list(group)
         yield f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(listed)})[/dim]"
         for care in listed[:SHOWN]:
-            effect = _effect(care)
-            change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
-            yield f"  [bold]{safe(care.name)}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
-            yield f"    {safe(sentences(care.reasons))}"
-            if care.advice:
-                yield f"    [dim]{safe(sentences(care.advice))}[/dim]"
+            yield from care_lines(care)
         if len(listed) > SHOWN:
             yield f"  [dim]and {len(listed) - SHOWN} more (--only {kind}, or --json lists all)[/dim]"
     if cares:
@@ -210,7 +240,7 @@ def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
         yield f"{counted(waiting, 'version')} {verb} for review. Run [bold]tacit review[/bold]."
 
 
-def _applied_lines(done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> Iterator[str]:
+def applied_lines(done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> Iterator[str]:
     """Yield what was applied; if the suggestions were listed before, only what could not be applied."""
     failed = [care for care in done if can_be_applied(care) and not care.applied]
     for care in done if not listed else failed:

@@ -328,6 +328,10 @@ def _at_start(response: EventResponse) -> None:
         names = ", ".join(shown_line(rule.name) for rule in unshown[:number]) + (", …" if number < len(unshown) else "")
         if response.answer.add_lines(f"• also, by tacit skills show NAME: {names}", room=MAX_START_CHARACTERS):
             break
+    if source == "startup" and not response.event.agent:
+        from tacit.surfaces.hook.waiting import tell
+
+        response.answer.for_person = tell(response.context.location.folder_path, now=response.now)
 
 
 def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:

@@ -240,6 +240,8 @@ class HookAnswer:
         self._texts: list[str] = []
         self._lines: list[str] = []
         self._notes: list[str] = []
+        self.for_person = ""
+        """A line that the client shows to the person; the agent does not see it."""
 
     def add(self, text: str, *, room: int = MAX_CHARACTERS) -> bool:
         """Add a piece of background knowledge, if all of it fits into so many characters."""
@@ -268,10 +270,10 @@ class HookAnswer:
 
             parts.append(framed(self._texts, number=self._number))
         context = "\n".join(parts)
-        if not context:
-            return ""
-        output = {"hookEventName": self._event_name, "additionalContext": context}
-        return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
+        document: dict[str, object] = {"systemMessage": self.for_person} if self.for_person else {}
+        if context:
+            document["hookSpecificOutput"] = {"hookEventName": self._event_name, "additionalContext": context}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")) if document else ""
 
     def _added(self, texts: list[str], text: str, room: int) -> bool:
         texts.append(text)

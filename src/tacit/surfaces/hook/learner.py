@@ -28,8 +28,13 @@ from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import capture_transcript
 from tacit.evidence.journal_uses import remove_old_journals
 from tacit.ingest.journal import FOLDER
-from tacit.surfaces.hook import learner_requests, log
+from tacit.surfaces.hook import learner_requests, log, waiting
 from tacit.surfaces.hook.learner_requests import Request
+
+CARE_SECONDS = 20.0
+"""How long a pass may look after the library."""
+REVALIDATED = "revalidated"
+"""A file in the folder of sessions; its time is when procedures were last tried again."""
 
 
 def run(options: Mapping[str, str], *, home: str) -> None:
@@ -71,11 +76,25 @@ def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment,
             memory.library.index()
         except TacitError as error:
             log.fault(home, error, during="index")
+        try:
+            care_for_library(memory, sessions)
+        except TacitError as error:
+            log.fault(home, error, during="care")
     for request in done:
         request.finish()
     now = time.time()
     remove_old_journals(sessions, now=now)
     learner_requests.remove_leftovers(sessions, now=now)
+
+
+def care_for_library(memory: Tacit, sessions: Path) -> None:
+    """Look after the library within a time limit, try procedures again if that is due, and note what waits for the person."""
+    suggestions = memory.library.care_by_itself(seconds=CARE_SECONDS)
+    days, stamp = memory.context.config.learn.revalidate_days, sessions / REVALIDATED
+    if days and (not stamp.exists() or time.time() - stamp.stat().st_mtime >= days * waiting.DAY_S):
+        stamp.touch()  # first, so that a procedure that kills the learner is not tried at every session
+        memory.library.revalidate(keep=True)
+    waiting.write(str(sessions.parent), len(memory.reviews.waiting()), suggestions)
 
 
 @contextmanager
