@@ -84,6 +84,9 @@ class Extension:
         """Return what this extension knows of a session."""
         return ()
 
+    def in_background(self) -> None:
+        """Run at the end of a background learning pass."""
+
     def on_purge(self) -> None:
         """Run after a purge."""
 

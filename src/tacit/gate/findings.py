@@ -39,7 +39,7 @@ FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
     ),
     "counted_again": (_INFO, "`{name}` already covers this; the new attempts are counted"),
     "retired_before": (_MEDIUM, "`{name}` was retired; approving this brings it back"),
-    "rejected_before": (_MEDIUM, "a person rejected `{name}`, which is the same or very similar"),
+    "rejected_before": (_MEDIUM, "`{name}`, which is the same or very similar, was rejected"),
     "replaces_an_edit": (_MEDIUM, "`{who}` wrote the current version; approving this replaces its {fields}"),
     "edited_sentence": (_LOW, "the text of step {step} was changed, but its tool call was not: do they still agree?"),
     "contradicts": (_MEDIUM, "contradicts `{name}`: {why}"),
@@ -110,6 +110,10 @@ class GateReason(StrEnum):
     ROLLED_BACK = "rolled_back", "rolled back to {version}"
     INVALID = "invalid", "invalid: {why}"
     UNDONE = "undone", "undone: {why}"
+    FORECAST = (
+        "forecast_answered",
+        "{person} would reject it ({sure} sure, gate `{gate}`), and lets the forecast answer",
+    )
     # why the policy does not accept something without a person
     PERSON_DECIDES = "person_decides", "the policy leaves every decision to a person"
     NOT_MACHINE_VERIFIED = "not_machine_verified", "no machine verified the attempt that it comes from"

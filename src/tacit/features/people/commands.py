@@ -16,9 +16,11 @@ from tacit.features.people.calibration import SURE, Bin, Track
 from tacit.features.people.decisions import People, Queued
 from tacit.features.people.forecast import ConflictKind, describe
 from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast
+from tacit.features.people.proxy import LEAST_CONFIDENCE, USUAL_CONFIDENCE, Gate, allow, permissions, record_of
 from tacit.surfaces.cli import charts as plotting
 from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.report import fields
 
 SHOWN = 10
 """Earlier forecasts that are listed."""
@@ -43,16 +45,31 @@ DIFFERENCE = Axis(title="points by which it came true more often than was said",
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."
 )
+@click.option(
+    "--answer", metavar="GATES", help="Let the forecast turn away: weak, duplicate, both with a comma, or none."
+)
+@click.option(
+    "--above",
+    type=click.FloatRange(LEAST_CONFIDENCE, 1.0),
+    default=USUAL_CONFIDENCE,
+    help="With --answer: only where it is so sure.",
+)
 @command_options
-def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
+def forecast(ctx: CommandContext, *, person: str, plot: Path | None, answer: str | None, above: float) -> None:
     """Show what PERSON (by default you) will probably decide, and how good forecasts of them have been.
 
     Lists what waits for review in the order of the forecasts, the latest forecasts with their outcome, and how often
     forecasts of each confidence came true. Forecasts only order and pre-fill; people decide, and agents do not see them.
+
+    With --answer you let the forecast of you reject weak candidates or duplicates after sessions, never approve anything. Each
+    answer is marked and undone by `tacit undo NAME`; some are left to you, and where your answers differ too often it stops.
     """
     ctx.caller.require_person("forecast")
     people = People(ctx.memory)
     name = ctx.person(person)
+    if answer is not None:
+        _allow(ctx, name, answer, above)
+        return
     if person and name not in people.persons():
         raise NotFound(
             f"no decision of {name!r} is known", hint=f"known are: {', '.join(people.persons()) or 'nobody'}"
@@ -65,6 +82,7 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
         "record": _record(record),
         "waiting": [_queued(each) for each in queue],
         "latest": [_came(each) for each in latest],
+        "answers": _answers(ctx, name),
     }
     if plot is not None:
         if not record.bins:
@@ -76,6 +94,33 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
         plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
         document["plot"] = str(plot)
     ctx.report(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))
+
+
+def _allow(ctx: CommandContext, person: str, answer: str, above: float) -> None:
+    """Store which gates the forecast may answer at."""
+    words = [] if answer == "none" else [word.strip() for word in answer.split(",")]
+    try:
+        gates = [Gate(word) for word in words]
+    except ValueError as error:
+        raise Mistake(
+            f"--answer {answer!r} is not known", code="unknown_gate", hint="weak, duplicate or none"
+        ) from error
+    made = allow(ctx.memory, person, gates, above)
+    line = f"The forecast rejects {' and '.join(made.gates)} candidates for you from {above:.0%} on."
+    ctx.report(_answers(ctx, person), line if gates else "The forecast answers nothing.")
+
+
+def _answers(ctx: CommandContext, person: str) -> dict[str, Any]:
+    """What the forecast may answer for a person, and how its answers came out."""
+    permission = permissions(ctx.memory).get(person)
+    if permission is None:
+        return {"gates": []}
+    record = record_of(ctx.memory, permission)
+    return {
+        **fields(permission, "gates", "confidence"),
+        **fields(record, "answered", "undone", "agreed", "disagreed"),
+        "stopped": not record.keeps(permission.confidence),
+    }
 
 
 def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:
@@ -125,6 +170,11 @@ def _show(
             f"{escape(one_line(came.actual, 40))}{mark}",
             soft_wrap=True,
         )
+    answers = _answers(ctx, name)
+    if answers["gates"]:
+        state = "stopped, because too many were wrong" if answers["stopped"] else f"from {answers['confidence']:.0%} on"
+        counts = f"{len(answers['answered'])} rejected, {answers['undone']} undone"
+        console.print(f"The forecast answers for {' and '.join(answers['gates'])} candidates, {state}: {counts}.")
     if not seen:
         console.print(
             "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit moments intake TASK[/bold]."

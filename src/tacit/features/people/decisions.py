@@ -198,13 +198,13 @@ class People:
         ]
         ordered = sorted(expected, key=lambda each: (each[0].status is Status.QUARANTINED, -_priority(*each)))
         return [
-            Queued(stored=stored, outlook=outlook, shown=outlook.known and not _is_hidden(stored))
+            Queued(stored=stored, outlook=outlook, shown=outlook.known and not is_hidden(stored))
             for stored, outlook in ordered
         ]
 
     def show(self, stored: StoredVersion, person: str, *, is_shown: bool = True) -> Queued:
         """Store the forecast of a review that is about to happen; the person sees it only where it is sure."""
-        version_id, shown = stored.version.id, is_shown and not _is_hidden(stored)
+        version_id, shown = stored.version.id, is_shown and not is_hidden(stored)
         question = self._review_question(stored, person)
         outlook = self.announce(review_key(version_id), question, shown=shown, sources=(version_id,), least=SURE)
         is_sure = outlook.known and outlook.posterior_confidence >= SURE
@@ -419,7 +419,7 @@ def _priority(stored: StoredVersion, outlook: Outlook) -> float:
     return sign * outlook.posterior_confidence
 
 
-def _is_hidden(stored: StoredVersion) -> bool:
+def is_hidden(stored: StoredVersion) -> bool:
     """Return whether the forecast of this version stays hidden; the same version always gives the same answer."""
     return int(digest(stored.version.id)[-6:], 16) % 100 < HIDDEN_PERCENT
 

@@ -18,6 +18,7 @@ from tacit.features.people.decisions import People
 from tacit.features.people.forecast import describe
 from tacit.features.people.journal_moments import entries_of_journal, lines_of, note_refusal
 from tacit.features.people.ledger_entries import Assumption, Held, Moment
+from tacit.features.people.proxy import answer_reviews
 from tacit.features.people.session_assumptions import settle
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class PeopleExtension(Extension):
         """Record the review as a decision of the person; a rejection also becomes a moment of its sessions."""
         self._people.reviewed(stored, transition)
         note_refusal(self.memory.context.store, stored)
+
+    def in_background(self) -> None:
+        """Let the forecasts of people answer what these people allowed them to."""
+        answer_reviews(self.memory)
 
     def order_reviews(self, waiting: Sequence[StoredVersion], person: str) -> Sequence[StoredVersion]:
         """Put what the person will probably approve first, and what they will probably reject last."""

@@ -19,7 +19,7 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.features.people.decisions import People, _is_hidden
+from tacit.features.people.decisions import People, is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked
 from tacit.features.people.ledger_entries import Choice, Forecast
@@ -217,7 +217,7 @@ def told_ones(
     """Something that waits and that the lot does not keep the forecast of."""
     for number in range(50):
         made = proposed(loop, make(f"skill-{number}"), by=by, origin=origin)
-        if not _is_hidden(made):
+        if not is_hidden(made):
             return made
     raise AssertionError("no lot was favourable")
 
@@ -322,7 +322,7 @@ def test_enter_never_approves_what_a_careful_person_would_refuse(project: Path) 
 def test_some_are_asked_without_saying_what_is_expected(project: Path) -> None:
     with memory() as loop:
         made = (proposed(loop, lesson(f"skill-{number}", f"Do thing {number}.")) for number in range(200))
-        quiet = next(each for each in made if _is_hidden(each))
+        quiet = next(each for each in made if is_hidden(each))
         taught(loop, approve=quiet)
         seen = reviewing(loop, [quiet], "\na\n")
         assert "suggest" not in seen
@@ -334,7 +334,7 @@ def test_after_something_else_was_typed_enter_no_longer_decides(project: Path) -
     with memory() as loop:
         like, unlike = told_ones(loop, lesson), proposed(loop, norm("branches"))
         taught(loop, approve=like, reject=unlike)
-        shown = unlike if not _is_hidden(unlike) else told_ones(loop, norm)
+        shown = unlike if not is_hidden(unlike) else told_ones(loop, norm)
         reviewing(loop, [shown], "?\n\n\ns\n")
         assert loop.version(shown.version.id).status is Status.CANDIDATE
 
@@ -384,3 +384,21 @@ def test_what_an_intake_lets_work_take_for_granted_is_told_apart_by_its_key(pers
     keys = [one["key"] for each in document["questions"] for one in each["assumptions"]]
     assert len({key[:10] for key in keys}) == len(keys) == 3
     assert all(key.startswith("a_") for key in keys)
+
+
+def test_a_person_lets_the_forecast_answer_and_takes_it_back(person: Path) -> None:
+    with memory(person / ".tacit" / "tacit.db"):
+        pass
+    assert is_shown("moments", "forecast", "--answer", "weak,duplicate", "--above", "0.9") == {
+        "gates": ["duplicate", "weak"],
+        "confidence": 0.9,
+        "answered": [],
+        "undone": 0,
+        "agreed": 0,
+        "disagreed": 0,
+        "stopped": False,
+    }
+    assert is_shown("moments", "forecast")["answers"]["gates"] == ["duplicate", "weak"]
+    assert is_shown("moments", "forecast", "--answer", "none")["gates"] == []
+    assert isinstance(tacit("moments", "forecast", "--answer", "approve").exception, Mistake)
+    assert tacit("moments", "forecast", "--answer", "weak", "--above", "0.5").exit_code == 2

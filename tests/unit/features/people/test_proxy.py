@@ -1,0 +1,119 @@
+"""The forecast answers where a person allows it: it turns away, never lets in, can be undone, and stops when it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tacit.api import Tacit
+from tacit.domain.lifecycle import Status
+from tacit.domain.skill import SkillContent
+from tacit.domain.stored import StoredVersion
+from tacit.features.people import proxy
+from tacit.features.people.decisions import is_hidden
+from tacit.features.people.proxy import BY, Gate, ProxyPermission, ProxyRecord, allow, answer_reviews, record_of
+from tests.unit.features.people.knowing import lesson, memory, norm, proposed, taught
+
+
+@pytest.fixture
+def loop() -> Iterator[Tacit]:
+    """Ann rejects lessons and approves norms; lessons of one attempt are weak."""
+    with memory() as made:
+        taught(made, approve=proposed(made, norm("branches")), reject=proposed(made, lesson("lint-first")))
+        made.reviews.decide(made.version("lint-first").version.id, "reject", by="tacit.tend")
+        yield made
+
+
+TEXTS = (
+    "Start the broker before the consumers.", "Quote the globs of the formatter.", "Delete stale snapshots by hand.",
+    "Seed the ledger with two currencies.", "Close the tunnel after each upload.", "Raise the heap of the indexer.",
+    "Pin the compiler of the firmware.", "Warm the cache of translations.", "Sort imports of generated stubs.",
+    "Restart the emulator between suites.", "Mount the licence into the image.", "Skip thumbnails on the runner.",
+)  # fmt: skip
+
+
+def waiting(loop: Tacit, make: Callable[..., SkillContent] = lesson, *, hidden: bool = False) -> list[StoredVersion]:
+    made = [proposed(loop, make(f"skill-{number}", text)) for number, text in enumerate(TEXTS)]
+    return [each for each in made if is_hidden(each) is hidden and each.status is Status.CANDIDATE]
+
+
+def statuses(loop: Tacit, made: list[StoredVersion]) -> set[Status]:
+    return {loop.version(each.version.id).status for each in made}
+
+
+def test_nothing_is_answered_unless_the_person_said_so(loop: Tacit) -> None:
+    made = waiting(loop)
+    assert answer_reviews(loop) == []
+    allow(loop, "ann", [Gate.DUPLICATE], 0.8)
+    assert answer_reviews(loop) == []
+    allow(loop, "bob", [Gate.WEAK], 0.8)
+    assert answer_reviews(loop) == []  # nothing is expected of bob
+    assert statuses(loop, made) == {Status.CANDIDATE}
+
+
+def test_weak_candidates_are_turned_away_marked_and_can_be_undone(loop: Tacit) -> None:
+    made, hidden = waiting(loop), waiting(loop, hidden=True)
+    allow(loop, "ann", [Gate.WEAK], 0.8)
+    moves = answer_reviews(loop)
+    answered = {move.version_id for move in moves}
+    assert len(answered) >= 5
+    assert answered <= {each.version.id for each in made}
+    assert {(move.by, move.after) for move in moves} == {(BY, Status.REJECTED)}
+    assert statuses(loop, hidden) <= {Status.CANDIDATE}
+    record = record_of(loop, proxy.permissions(loop)["ann"])
+    assert set(record.answered) == answered
+    (one, *_) = sorted(answered)
+    loop.reviews.undo(loop.version(one).version.name, by="ann")
+    assert record_of(loop, proxy.permissions(loop)["ann"]).undone == 1
+    answer_reviews(loop)
+    assert loop.version(one).status is Status.CANDIDATE  # the person's word is not overruled
+
+
+def test_what_the_person_would_approve_waits(loop: Tacit) -> None:
+    made = waiting(loop, norm)
+    allow(loop, "ann", list(Gate), 0.8)
+    assert answer_reviews(loop) == []
+    assert statuses(loop, made) == {Status.CANDIDATE}
+
+
+def test_it_stops_where_the_person_undid_too_many(loop: Tacit) -> None:
+    waiting(loop)
+    allow(loop, "ann", [Gate.WEAK], 0.9)
+    wrong = [loop.version(move.version_id) for move in answer_reviews(loop)][:2]
+    for each in wrong:
+        loop.reviews.undo(each.version.name, by="ann")
+    assert not record_of(loop, proxy.permissions(loop)["ann"]).keeps(0.9)
+    waiting_now = proposed(loop, lesson("another", "Grease the gears of the printer."))
+    assert answer_reviews(loop) == []
+    assert statuses(loop, [*wrong, waiting_now]) == {Status.CANDIDATE}
+
+
+def test_it_stops_where_the_person_approves_what_was_left_to_them(loop: Tacit) -> None:
+    permission = allow(loop, "ann", [Gate.WEAK], 0.9)
+    sampled = [proposed(loop, lesson(f"rule-{n}", f"Check counter {n} of gauge {n * 7}.")) for n in range(40)]
+    sampled = [each for each in sampled if is_hidden(each)][:3]
+    answer_reviews(loop)
+    assert statuses(loop, sampled) == {Status.CANDIDATE}
+    for each in sampled:
+        loop.review(each.version.id, "approve", by="ann")
+    record = record_of(loop, permission)
+    assert record.disagreed >= 1
+    assert record.keeps(0.9) is (record.disagreed < 2)
+
+
+@pytest.mark.parametrize(
+    ("undone", "agreed", "disagreed", "keeps"),
+    [(0, 0, 0, True), (1, 0, 0, True), (1, 3, 1, False), (2, 18, 0, True), (2, 17, 1, False), (0, 30, 3, True)],
+)
+def test_a_record_keeps_its_promise_up_to_the_share_that_was_allowed(undone, agreed, disagreed, keeps) -> None:
+    assert ProxyRecord(undone=undone, agreed=agreed, disagreed=disagreed).keeps(0.9) is keeps
+
+
+def test_the_last_word_of_a_person_counts(loop: Tacit) -> None:
+    allow(loop, "ann", [Gate.WEAK, Gate.WEAK], 0.95)
+    assert proxy.permissions(loop)["ann"].gates == ("weak",)
+    allow(loop, "ann", [], 0.95)
+    assert isinstance(proxy.permissions(loop)["ann"], ProxyPermission)
+    waiting(loop)
+    assert answer_reviews(loop) == []
