@@ -917,8 +917,10 @@ def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
 
 def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Store) -> None:
     version_id = put_version(store).version.id
-    store.renderings.put(rendering(version_id, "first", brief="f", rank=0.25))
-    assert store.renderings.get([version_id]).get(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
+    store.renderings.put(rendering(version_id, "first", importance=0.75, rank=0.25))
+    assert store.renderings.get([version_id]).get(version_id) == rendering(
+        version_id, "first", importance=0.75, rank=0.25
+    )
     store.renderings.put(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
     found = store.renderings.get([version_id]).get(version_id)
     assert found is not None

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, Skill, SkillContent
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
+from tacit.recall.hook_recall import HookLimits, for_error, for_start, for_task
 from tacit.recall.retrieval import choose
 from tacit.store import Store, open_store
+from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of
@@ -80,9 +85,9 @@ def libraries(draw: st.DrawFn, *, scope: Scope | None = None, status: Status | N
     ]
 
 
-def library(held: Sequence[Held]) -> Store:
-    """A library in memory, each of its skills with the life it had, published as it went."""
-    store = open_store(":memory:")
+def library(held: Sequence[Held], path: str | Path = ":memory:") -> Store:
+    """A library, each of its skills with the life it had, published as it went."""
+    store = open_store(path)
     for number, each in enumerate(held):
         skill = Skill.create(each.content, each.scope, at=at())
         version = version_of(skill, each.content)
@@ -183,3 +188,44 @@ def test_no_words_state_or_tools_make_it_fail(text, state, tools, k, budget):
     assert selection.abstained == bool(selection.reason)
     assert selection.tokens <= max(0, budget)
     assert 0 <= selection.confidence <= 1
+
+
+@st.composite
+def namesakes(draw: st.DrawFn) -> list[Held]:
+    """Skills of few names and kinds, at scopes of which each may see the broader ones."""
+    ladder = [scope for scope in SCOPES if scope.contains(HERE)]
+    kinds = st.sampled_from([Kind.NORM, Kind.PREFERENCE, Kind.LESSON, Kind.PROCEDURE])
+    names = st.sampled_from(["rotate-keys", "purge-cache"])
+    made = draw(st.lists(st.tuples(kinds, names, st.sampled_from(ladder), contents()), min_size=2, max_size=7))
+    return [
+        Held(replace(each, kind=kind, name=name, signature=error_signature(ERROR) * (kind is Kind.LESSON)), scope)
+        for kind, name, scope, each in made
+    ]
+
+
+@settings(max_examples=120, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # each example makes a store on disk
+@given(namesakes(), ASKED)
+def test_hooks_and_recall_agree_on_what_a_narrower_scope_shadows(held, text):
+    with TemporaryDirectory() as folder:
+        store = library(held, Path(folder) / "tacit.db")
+        kept = {each.version.id: each for each in store.catalogue(statuses=RECALLABLE)}
+        index = HookIndex.open(str(Path(folder) / "tacit.db"))
+        assert index is not None
+        limits, now = HookLimits(k=50, budget_tokens=100_000, min_relevance=0.0), at(600).timestamp()
+        here, error = str(HERE), [error_signature(ERROR)]
+        started = [row.version_id for rows in for_start(index, person="", scope=here, now=now) for row in rows]
+        decisions = [
+            for_task(index, text, limits=limits, scope=here, now=now),
+            for_error(index, error, program="python", limits=limits, scope=here, now=now),
+        ]
+        by_hook = [started, *([row.version_id for row in each.given] for each in decisions)]
+        by_recall = ask(store, text, state={"error": ERROR}, by_meaning=False)
+        index.close()
+        store.close()
+    for given_ids in (*by_hook, shown(by_recall)):
+        for one in given_ids:
+            for other in kept.values():
+                same = other.skill.kind == kept[one].skill.kind and other.version.name == kept[one].version.name
+                assert not (same and other.skill.scope.level.breadth < kept[one].skill.scope.level.breadth)
+    shadowed = {left.version_id for left in by_recall.left_out if left.code is ReasonCode.SHADOWED}
+    assert shadowed.isdisjoint(version_id for given_ids in by_hook for version_id in given_ids)

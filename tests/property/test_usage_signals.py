@@ -62,7 +62,7 @@ def test_what_is_used_is_never_less_prominent_than_what_is_passed_over(usage_sig
 
     def seen(kept: list[UsageSignal]) -> float:
         count, last = prominence_of(VERSION, [], usage_signals=kept)
-        return prominence("lesson", last.timestamp(), now, reinforced=count)
+        return prominence(0.5, last.timestamp(), now, reinforced=count)
 
     used, passed = (
         [

@@ -69,6 +69,8 @@ class About(StrEnum):
 
     PIN = "pin"
     """Maintenance leaves the skill alone; an empty `text` ends that."""
+    IMPORTANCE = "importance"
+    """A person says how much the skill matters: `text` is a number from 0 to 1."""
     CONTRADICTION = "contradiction"
     """The version and `other` contradict each other; `text` gives the kind and how it was settled."""
     PROMOTION = "promotion"

@@ -135,8 +135,6 @@ class Rendering:
 
     version_id: str
     text: str
-    brief: str = ""
-    """The same in a few lines; empty where the text is that short."""
     tokens: int
     """Of the text."""
     rank: float
@@ -149,6 +147,8 @@ class Rendering:
     """How much control runs without it would teach, 0 to 1; 0: it has no control runs (see `evidence.control_runs`)."""
     person: str = ""
     """Whose preference it is; empty: everybody's."""
+    importance: float = 0.5
+    """How much it matters, 0 to 1: as a person set it, or else as it was learned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

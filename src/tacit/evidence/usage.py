@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from tacit.domain.evidence import Evidence, Following, Outcome
-from tacit.domain.ledger import UsageSignal
-from tacit.domain.skill import Kind, SkillContent, SkillVersion
-from tacit.domain.trajectory import Role, Step, Trajectory
+from tacit.domain.evidence import Evidence, Following, Grade, Outcome
+from tacit.domain.ledger import About, Remark, UsageSignal
+from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
+from tacit.domain.trajectory import Origin, Role, Step, Trajectory
 from tacit.evidence.attribution import align
 from tacit.evidence.friction import texts_of
 from tacit.evidence.reliability import votes
@@ -29,6 +29,9 @@ LEAST_MET = 2
 """Words that must appear in any case, since one may be chance."""
 CEILING = 4
 """How many uses count beyond verified confirmations, so that what is shown often does not crowd out the rest."""
+
+USUAL_IMPORTANCE, PERSON_IMPORTANCE = 0.5, 0.8
+"""Of what agents found out, and of what a person decided, wrote or confirmed."""
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _OWN = re.compile(r"<tacit-skills-(\w+)>.*?(?:</tacit-skills-\1>|\Z)", re.DOTALL)
@@ -113,6 +116,20 @@ def prominence_of(
         else:
             count = max(0, count - 1)
     return count, max((at for at, up, _ in moves if up), default=version.created_at)
+
+
+def importance_of(version: SkillVersion, evidence: Iterable[Evidence] = (), *, remarks: Iterable[Remark] = ()) -> float:
+    """Return how much a version matters, 0 to 1: as a person said last, or else by its kind and what it rests on.
+
+    What a person decided, wrote or confirmed matters more than what an agent found out.
+    """
+    said = [remark.text for remark in remarks if remark.about is About.IMPORTANCE]
+    if said:
+        return float(said[-1])
+    by_person = Origin.USER in version.origins.values() or any(
+        each.grade is Grade.HUMAN and each.outcome is Outcome.SUCCESS for each in evidence
+    )
+    return PERSON_IMPORTANCE if by_person or version.content.kind in RULE_KINDS else USUAL_IMPORTANCE
 
 
 def changes_prominence(

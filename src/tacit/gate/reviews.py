@@ -195,6 +195,18 @@ class Reviews:
             publishing.rerender_skill(self._store, remark.subject)
         return remark
 
+    def set_importance(self, reference: str, importance: float, *, by: str) -> Remark:
+        """Store how much a skill matters, 0 to 1: it counts from now on in place of what it would have by itself."""
+        if not 0 <= importance <= 1:
+            raise Mistake("importance goes from 0 to 1", code="wrong_importance", hint="such as --importance 0.9")
+        stored = queries.find(self._store, reference)
+        at, text = self._context.now(), f"{importance:g}"
+        remark = Remark(subject=stored.skill.id, about=About.IMPORTANCE, by=by, at=at, text=text)
+        with self._store.transaction():
+            self._store.add(remark)
+            publishing.rerender_skill(self._store, remark.subject)
+        return remark
+
     def _decide_all(self, decisions: _Decisions, *, by: str) -> list[Transition]:
         with self._store.transaction():
             return [self.decide(each, decision, by=by, reason=reason) for each, decision, reason in decisions]

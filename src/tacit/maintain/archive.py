@@ -28,7 +28,7 @@ from tacit.store import restore as purge_plan
 from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
 
-HISTORY_REMARKS = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
+HISTORY_REMARKS = (About.PIN, About.IMPORTANCE, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
 """Remarks that a history shows; contracts are recorded at every examination and are of no interest to a reader."""
 
 

@@ -6,8 +6,18 @@ has no filters by tool, category or reliability: the index does not hold what th
 
 from __future__ import annotations
 
+from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
-from tacit.recall.ranking import RecallDecision, Rejected, Row, TokenBudget, decide, filter_code, narrowest_scopes
+from tacit.recall.ranking import (
+    RecallDecision,
+    Rejected,
+    Row,
+    TokenBudget,
+    decide,
+    filter_code,
+    narrowest_scopes,
+    sort_rows,
+)
 from tacit.recall.signals import (
     CANDIDATE_HITS,
     WEIGHTS,
@@ -44,6 +54,7 @@ MAX_BY_OCCASION = 2
 FIRST_PROMPT_NATS, LATER_PROMPT_NATS = 25.0, 40.0
 """What must speak for a skill of these kinds before a prompt brings it (`occasion_nats`), at the first prompt of a session and
 at later ones. One or two rare words are not enough. Calibrated in docs/lab.md; larger values show less."""
+MAX_RULES_READ = 200
 CALL_TERM = "call"
 """The first term of a lesson's tags where it is about one command (the tag `call:GOAL`); the terms of its program follow."""
 
@@ -67,6 +78,25 @@ class HookLimits:
         """Whose preferences may be given."""
 
 
+def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple[list[SkillRow], list[SkillRow]]:
+    """Return the norms and preferences that a session starts with, the best first, and its card of facts.
+
+    Of one kind and name only the narrowest scope is in it, and of equal texts the first.
+    """
+    found = [*index.norms(scope=scope, limit=MAX_RULES_READ), *index.cards(scope=scope)]
+    rows = [
+        _weighed_row(each, {"relevance": 0.0}, scope=scope, now=now)
+        for each in found
+        if not is_anothers(each.person, person)
+    ]
+    kept, _ = narrowest_scopes(rows, _scoped_name)
+    best_first: dict[str, SkillRow] = {}
+    for row in sort_rows(kept, 0.0):
+        best_first.setdefault(row.source.text, row.source)
+    shown = best_first.values()
+    return [row for row in shown if row.kind != "fact"], [row for row in shown if row.kind == "fact"]
+
+
 def for_task(
     index: HookIndex, text: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
 ) -> RecallDecision:
@@ -87,7 +117,7 @@ def for_task(
         if near is not None:
             signals["meaning"] = vector_weight(len(asked.terms)) * max(0.0, near)
         rows.append(_weighed_row(match.row, signals, scope=scope, now=now))
-    return _decide(rows, scope=scope, limits=limits, skip=skip)
+    return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
 
 
 def for_error(
@@ -105,7 +135,7 @@ def for_error(
     found = {row.version_id: row for line in signatures for row in index.by_signature(line, scope=scope)}
     fitting = [row for row in found.values() if _answers_call_of(row, program)]
     rows = [_weighed_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
-    return _decide(rows, scope=scope, limits=limits, skip=skip)
+    return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
 
 
 def occasion_nats(signals: Mapping[str, float]) -> float:
@@ -126,28 +156,38 @@ def _answers_call_of(row: SkillRow, program: str) -> bool:
 
 def _weighed_row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
     signals["reliability"] = skill.rank
-    signals["prominence"] = prominence(skill.kind, skill.fresh_at, now, reinforced=skill.reinforced)
+    signals["prominence"] = prominence(skill.importance, skill.fresh_at, now, reinforced=skill.reinforced)
     signals["scope"] = scope_proximity(skill.scope, scope)
     return Row(skill, version_id=skill.version_id, name=skill.name, kind=skill.kind, signals=signals)
 
 
-def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection[str]) -> RecallDecision:
-    """Filter, rank, and cut to number and budget, or say why nothing is given."""
+def _decide(
+    index: HookIndex, rows: list[Row], *, scope: str, now: float, limits: HookLimits, skip: Collection[str]
+) -> RecallDecision:
+    """Filter, rank, and cut to number and budget, or say why nothing is given.
+
+    A skill of a narrower scope hides its namesakes even if it was not found itself.
+    """
     allowed: list[Row] = []
     filtered: list[Rejected] = []
-    for row in rows:
+    found = {row.version_id for row in rows}
+    narrower = index.narrower_namesakes([row.source for row in rows], scope=scope)
+    unfound = [each for each in narrower if each.version_id not in found]
+    for row in (*rows, *(_weighed_row(each, {"relevance": 0.0}, scope=scope, now=now) for each in unfound)):
         skill: SkillRow = row.source
         code = filter_code(
             skill.kind, skill.scope, skill.person, asked_scope=scope, kinds=limits.kinds, asked_person=limits.person
         )
-        if code is None and limits.by_words and skill.kind in BY_OCCASION and not skill.examples:
-            code = ReasonCode.OTHER_MOMENT
         if code is None:
             allowed.append(row)
-        else:
+        elif row.version_id in found:
             filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind, name=skill.name))
     kept, hidden = narrowest_scopes(allowed, _scoped_name)
+    kept = [row for row in kept if row.version_id in found]
     if limits.by_words:
+        later = [row for row in kept if row.kind in BY_OCCASION and not row.source.examples]
+        filtered += [Rejected(row, ReasonCode.OTHER_MOMENT, kind=row.kind, name=row.name) for row in later]
+        kept = [row for row in kept if row not in later]
         _choose_by_occasion(kept, limits.min_nats, skip)
     budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     decision = decide(

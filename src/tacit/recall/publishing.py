@@ -24,7 +24,7 @@ from tacit.domain.stored import Rendering, StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.reliability import reliability, reliability_score
-from tacit.evidence.usage import changes_prominence, prominence_of
+from tacit.evidence.usage import changes_prominence, importance_of, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
@@ -250,5 +250,6 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
         fresh_at=fresh_at,
         reinforced=reinforced,
         person=version.content.person if version.content.kind is Kind.PREFERENCE else "",
+        importance=importance_of(version, evidence, remarks=store.remarks(version.skill_id, about=About.IMPORTANCE)),
         unproven=unproven(version.content, evidence, pinned=is_pinned, session=control_runs.sessions(store, evidence)),
     )

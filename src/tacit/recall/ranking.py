@@ -23,6 +23,8 @@ ScopedName = tuple[str, str, str, int]
 """Kind, name, scope as text, and the version's number in the store."""
 BUDGET_SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
 """The largest part of the budget that a kind may take; procedures and lessons may take all of it."""
+RESERVED_SHARES = {"norm": 0.25, "preference": 0.125, "reference": 0.2}
+"""The part that is kept for a kind, as far as it has something to say; what it does not need goes to the others."""
 LAST_KINDS = frozenset({"reference"})
 """Kinds that come after all others."""
 VISIBLE_RELEVANCE_MIN = 0.005
@@ -67,28 +69,39 @@ class Rejected:
 class TokenBudget:
     """Tokens that remain, in all and for each kind, for texts that are written one below the other."""
 
-    __slots__ = ("_refused", "_remaining_by_kind", "_taken", "_texts", "_tokens", "remaining")
+    __slots__ = ("_refused", "_remaining_by_kind", "_reserved", "_taken", "_texts", "_tokens", "remaining")
 
     def __init__(self, tokens: int) -> None:
         self.remaining = self._tokens = tokens
         self._texts = 0
         self._remaining_by_kind = {kind: int(share * tokens) for kind, share in BUDGET_SHARES.items()}
+        self._reserved: dict[str, int] = {}
         self._taken: dict[str, list[int]] = {}
         self._refused: dict[str, set[str]] = {}
 
     def available(self, kind: str) -> int:
         """Return how many tokens an item of this kind may take."""
         line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has counted one
-        remaining = self.remaining - line_ends
+        kept = sum(max(0, tokens) for other, tokens in self._reserved.items() if other != kind)
+        remaining = self.remaining - line_ends - kept
         return min(remaining, self._remaining_by_kind.get(kind, remaining))
+
+    def reserve(self, rows: Sequence[Row], write: Write) -> None:
+        """Keep from other kinds what these rows need, each kind up to its share."""
+        for kind, share in RESERVED_SHARES.items():
+            own, alone = [row for row in rows if row.kind == kind], TokenBudget(self._tokens)
+            take_within_budget(own, len(own), alone, write)
+            if needed := self._tokens - alone.remaining:
+                self._reserved[kind] = min(int(share * self._tokens), needed + len(own) // BYTES_PER_TOKEN + 1)
 
     def spend(self, kind: str, tokens: int) -> None:
         """Take tokens for an item of this kind."""
         self.remaining -= tokens
         self._texts += 1
         self._taken.setdefault(kind, []).append(tokens)
-        if kind in self._remaining_by_kind:
-            self._remaining_by_kind[kind] -= tokens
+        for left in (self._remaining_by_kind, self._reserved):
+            if kind in left:
+                left[kind] -= tokens
 
     def refuse(self, kind: str, identity: str) -> None:
         """Count an item of this kind that did not fit."""
@@ -214,7 +227,9 @@ def decide(
 ) -> RecallDecision:
     """Rank, cut, and explain in one call, for callers with nothing to add between the steps."""
     ranked = sort_rows(rows, min_relevance)
-    given, rejected = take_within_budget([row for row in ranked if row.relevant], k, budget, write, shown=shown)
+    relevant = [row for row in ranked if row.relevant]
+    budget.reserve([row for row in relevant if row.version_id not in shown][:k], write)
+    given, rejected = take_within_budget(relevant, k, budget, write, shown=shown)
     code = None if given else why_nothing(ranked, rejected, k=k)
     below = [Rejected(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
     return RecallDecision(given, rejected + below, code)

@@ -23,7 +23,7 @@ from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.evidence.reliability import reliability
-from tacit.evidence.usage import prominence_of
+from tacit.evidence.usage import importance_of, prominence_of
 from tacit.recall import reasons
 from tacit.recall.filters import current_only, filter_reason, missing_tools, parts_reason, unshadowed
 from tacit.recall.passages import abstract_of, is_document, quote_documents
@@ -62,6 +62,7 @@ def choose(
     wanted = known_query_terms(query.text, frequency)
     hits, limitation = _hits(store, query, signature, embedder, wanted=wanted)
     hits, unweighed = _with_norms(store, query, hits)
+    hits = _with_namesakes(store, query, hits)
     hits, passages = _with_passages(store, query, hits, wanted)
     quoted, document_relevance = quote_documents(query.text, passages, min_relevance=min_relevance)
     results = store.evidence(hit.stored.version.id for hit in hits)
@@ -103,14 +104,17 @@ def choose(
 
 def _usage(
     store: Store, hits: Sequence[Hit], results: Mapping[str, Sequence[Evidence]]
-) -> dict[str, tuple[int, datetime]]:
-    """Return how often versions were confirmed and used, and when last: as rendered, or else counted now."""
+) -> dict[str, tuple[int, datetime, float]]:
+    """Return how often versions were confirmed and used, when last, and how important they are: as rendered, or now."""
     versions = {hit.stored.version.id: hit.stored.version for hit in hits}
     rendered = store.renderings.get(versions)
     return {
-        key: (rendering.reinforced, rendering.fresh_at)
+        key: (rendering.reinforced, rendering.fresh_at, rendering.importance)
         if (rendering := rendered.get(key))
-        else prominence_of(version, results[key], usage_signals=store.entries(UsageSignal, key=key))
+        else (
+            *prominence_of(version, results[key], usage_signals=store.entries(UsageSignal, key=key)),
+            importance_of(version, results[key], remarks=store.remarks(version.skill_id, about=About.IMPORTANCE)),
+        )
         for key, version in versions.items()
     }
 
@@ -205,6 +209,13 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     found = {hit.stored.version.id: hit for hit in (*norms[:MAX_WEIGHED_NORMS], *hits)}
     unweighed = [norm.stored for norm in norms[MAX_WEIGHED_NORMS:] if norm.stored.version.id not in found]
     return list(found.values()), [each for each in unweighed if not filter_reason(each, query)]
+
+
+def _with_namesakes(store: Store, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+    """Add the skills of narrower scopes that shadow hits and were not found themselves."""
+    found = {hit.stored.version.id for hit in hits}
+    narrower = store.renderings.narrower_namesakes(hits, query.scope)
+    return [*hits, *(hit for hit in narrower if hit.stored.version.id not in found)]
 
 
 def _with_passages(

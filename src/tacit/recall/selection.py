@@ -85,7 +85,9 @@ def select(
     quoted, unquoted = _quoted_documents(eligible, context, best)
     budget = TokenBudget(query.budget_tokens)
     _mark_ties(query, relevant, planned)
-    given, rejected = take_within_budget([*relevant, *quoted], query.k, budget, write, repeats=_repeats)
+    matched = [*relevant, *quoted]
+    budget.reserve([*matched[: query.k], *(row for row in ranked if row.kind == Kind.NORM and not row.relevant)], write)
+    given, rejected = take_within_budget(matched, query.k, budget, write, repeats=_repeats)
     standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
     for each in context.unweighed:
         budget.refuse(Kind.NORM, each.version.id)

@@ -45,10 +45,11 @@ SHARE_OF_BEST_MIN = 0.4
 WORD_SHARE_OF_BEST_MIN = 0.25
 """The share of the best skill's nats by words that another one needs to be relevant by words alone."""
 HALF_LIFE_DAYS = 90.0
+PROMINENCE_MIN = 0.01
+"""A lower prominence, which only a person can cause, counts as this."""
 RECENCY_FLOOR = 0.1
-IMPORTANCE = {"norm": 0.8, "preference": 0.8}
-USUAL_IMPORTANCE = 0.5
-"""The importance of other kinds: what a person corrected or decided matters more than what an agent found out."""
+USUAL_PROMINENCE = 0.5
+"""Of what an agent found out today; twice as much adds a unit to the match score, half as much takes one away."""
 SIMILAR_ERROR_MIN = 0.5
 """Two errors are similar if they share at least this part of their rarity-weighted words."""
 UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
@@ -61,11 +62,11 @@ WEIGHTS = {
     "meaning": 140.0,
     "state": 6.0,
     "reliability": 8.0,
-    "prominence": 1.5,
+    "prominence": 2.0,
     "scope": 1.0,
 }
 """What one unit of each signal adds to the match score. `words` and `names` come in nats, the others go from 0 to 1 (a
-prominence may be more)."""
+prominence may be more, and counts by its doublings (`contributions`)."""
 CHANCE_NATS_RANGE = (10.0, 50.0)
 """How many nats words may share by chance, for long and for short queries. Of a match worth that much, half counts."""
 SHORT_QUERY_TERMS = 10
@@ -247,9 +248,9 @@ def recency(last_at: float, now: float) -> float:
     return float(max(RECENCY_FLOOR, 0.5 ** (days / HALF_LIFE_DAYS)))
 
 
-def prominence(kind: str, last_at: float, now: float, *, reinforced: int = 0) -> float:
-    """Importance, faded with age, and more the more often attempts confirmed it; each doubling counts as much again."""
-    return IMPORTANCE.get(kind, USUAL_IMPORTANCE) * recency(last_at, now) * (1.0 + math.log2(1 + max(0, reinforced)))
+def prominence(importance: float, last_at: float, now: float, *, reinforced: int = 0) -> float:
+    """Importance, faded with age, times one more than how often attempts confirmed it."""
+    return importance * recency(last_at, now) * (1 + max(0, reinforced))
 
 
 def scope_proximity(skill_scope: str, query_scope: str) -> float:
@@ -301,8 +302,13 @@ def _covered(part: frozenset[str], query_terms: QueryTerms) -> float:
 
 
 def contributions(signals: Mapping[str, float]) -> dict[str, float]:
-    """Return what each signal adds to the match score, the most first; signals that add nothing are omitted."""
+    """Return what each signal adds to the match score, the most first; signals that add nothing are omitted.
+
+    As the weights are of logarithms, the prominence is a factor on how likely a skill fits: its doublings are added.
+    """
     given = {name: weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items()}
+    times = max(signals.get("prominence", USUAL_PROMINENCE), PROMINENCE_MIN) / USUAL_PROMINENCE
+    given["prominence"] = WEIGHTS["prominence"] * math.log2(times)
     return dict(sorted(((name, added) for name, added in given.items() if added), key=lambda each: -each[1]))
 
 
@@ -323,11 +329,11 @@ def beyond_chance(word_score: float, by_chance: float) -> float:
 
 
 def match_score(signals: Mapping[str, float]) -> float:
-    """Return the weighted sum of the signals in `WEIGHTS`; a missing signal adds nothing.
+    """Return the sum of what the signals in `WEIGHTS` add; a missing signal adds nothing.
 
     `relevance`, `signature`, `cues` and `esteem` are not among them; the table in `recall` says what they do.
     """
-    return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
+    return math.fsum(contributions(signals).values())
 
 
 def combined_score(signals: Mapping[str, float]) -> float:

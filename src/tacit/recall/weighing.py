@@ -22,6 +22,7 @@ from tacit.domain.selection import Item, LeftOut, Plan, Query
 from tacit.domain.skill import Condition, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence.reliability import reliability_score
+from tacit.evidence.usage import importance_of
 from tacit.recall import reasons
 from tacit.recall.signals import (
     QueryTerms,
@@ -161,8 +162,8 @@ class RecallContext:
 
     rarity: Rarity
     reliability: Mapping[str, Reliability]
-    usage: Mapping[str, tuple[int, datetime]] = field(default_factory=dict)
-    """Version → how often it was confirmed and used, and when last."""
+    usage: Mapping[str, tuple[int, datetime, float]] = field(default_factory=dict)
+    """Version → how often it was confirmed and used, when last, and how important it is."""
     signature: str = ""
     """Of the error in the query's state."""
     situation: Situation = Situation()
@@ -209,7 +210,8 @@ class Weigher:
         alike = example_similarity(self.query_terms, skill_words)
         error_alike = error_similarity(context.signature, version.content.signature, context.rarity)
         measured = context.reliability.get(version.id, Reliability())
-        reinforced, last_at = context.usage.get(version.id, (0, version.created_at))
+        usual = 0, version.created_at, importance_of(version)
+        reinforced, last_at, importance = context.usage.get(version.id, usual)
         cue_strength = context.plan.strengths.get(version.id, 0.0)
         situation_share, features = self._situation_match(version.content, words)
         by_match = relevance_of(overlap, word_score, meaning=hit.semantic)
@@ -217,7 +219,7 @@ class Weigher:
             "relevance": max(by_match, error_alike, min(1.0, cue_strength), self._task_similarity(version.content)),
             **word_signals(self.query_terms, word_score, words),
             "reliability": reliability_score(measured),
-            "prominence": prominence(version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced),
+            "prominence": prominence(importance, last_at.timestamp(), self._now, reinforced=reinforced),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),

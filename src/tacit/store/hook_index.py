@@ -12,24 +12,24 @@ from itertools import islice
 
 import apsw
 
-from tacit.domain.reach import CARD, reaches
+from tacit.domain.reach import CARD, breadth, reaches
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, LexicalSearch, terms_in
 from tacit.store.seals import seal_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from tacit.store.vector_codes import HookVectors
 
-SCHEMA = 9
+SCHEMA = 10
 """The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
-    "rank", "fresh_at", "brief", "text", "reinforced", "unproven", "person",
+    "rank", "fresh_at", "text", "reinforced", "unproven", "person", "importance",
 )  # fmt: skip
 """Of the table `renderings`, without `seq` and `seal`."""
 
@@ -53,15 +53,15 @@ class SkillRow:
     """A rendered skill: a recallable version as the agent sees it, and what ranking needs."""
 
     __slots__ = (
-        "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "person", "rank", "reinforced", "scope",
-        "sequence", "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
+        "conditions", "description", "examples", "fresh_at", "importance", "kind", "name", "person", "rank", "reinforced",
+        "scope", "sequence", "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[Any]) -> None:
         (
             self.sequence, self.version_id, self.skill_id, self.kind, self.name, self.description, self.scope,
-            self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.brief, self.text,
-            self.reinforced, self.unproven, self.person,
+            self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.text,
+            self.reinforced, self.unproven, self.person, self.importance,
         ) = row  # fmt: skip
         self.subject = terms_in(subject)
         """Terms of the tags, then those of the signature (`recall.hook_recall` tells them apart by that order)."""
@@ -172,9 +172,14 @@ class HookIndex:
         """Conventions and preferences, best first."""
         return list(islice(self._rows("r.kind IN ('norm', 'preference')", scope=scope), limit))
 
-    def facts(self, *, scope: str = "") -> list[SkillRow]:
-        """The card of facts that may be seen from the scope."""
-        return list(islice(self._rows("r.kind = 'fact' AND r.name = ?", CARD, scope=scope), 1))
+    def cards(self, *, scope: str = "") -> list[SkillRow]:
+        """The cards of facts that may be seen from the scope, one for each scope that has one."""
+        return list(self._rows("r.kind = 'fact' AND r.name = ?", CARD, scope=scope))
+
+    def narrower_namesakes(self, found: Sequence[SkillRow], *, scope: str) -> list[SkillRow]:
+        """Skills of the same kinds and names as these that are kept at narrower scopes than these."""
+        numbers = narrower_namesakes(self._run, ((row.kind, row.name, row.scope) for row in found), scope=scope)
+        return [row for seq in numbers for row in self._rows("r.seq = ?", seq)]
 
     def by_version(self, version_id: str, *, scope: str = "") -> list[SkillRow]:
         """This version, if it is current and may be seen from the scope."""
@@ -223,6 +228,21 @@ class HookIndex:
             return True
         self.damaged.append(f"{table} {label} does not fit its seal")
         return False
+
+
+def narrower_namesakes(
+    run: Callable[..., Iterable[Sequence[Any]]], found: Iterable[tuple[str, str, str]], *, scope: str
+) -> list[int]:
+    """Return the numbers of renderings with one of these kinds and names at a narrower scope than it has here."""
+    widest: dict[tuple[str, str], tuple[int, bool]] = {}
+    for kind, name, kept in found:
+        widest[kind, name] = max(breadth(kept), widest.get((kind, name), (0, False)))
+    sql = "SELECT seq, kind, name, scope FROM renderings WHERE name IN (SELECT value FROM json_each(?)) ORDER BY seq"
+    return [
+        seq
+        for seq, kind, name, kept in run(sql, json.dumps([name for _, name in widest]))
+        if reaches(kept, scope) and breadth(kept) < widest.get((kind, name), (0, False))
+    ]
 
 
 def _quoted(path: str) -> str:

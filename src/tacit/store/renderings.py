@@ -18,13 +18,13 @@ from tacit.domain.stored import Hit, Rendering, StoredVersion
 from tacit.store import invariants
 from tacit.store.connection import Connection, reads, writes
 from tacit.store.encoding import aware, clean
-from tacit.store.hook_index import COLUMNS
+from tacit.store.hook_index import COLUMNS, narrower_namesakes
 from tacit.store.lexical_search import stored_form
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.text.words import terms
 
-_OWN = ("text", "brief", "tokens", "rank", "reinforced", "unproven", "person")
+_OWN = ("text", "tokens", "rank", "reinforced", "unproven", "person", "importance")
 """The columns that hold the fields of a `Rendering`, besides `fresh_at`; the others repeat its version."""
 _SIEVED = 4
 """How many times the wanted number of norms is read before all of them are."""
@@ -45,7 +45,7 @@ class Renderings:
         invariants.check_recallable(stored)
         self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
         own: Values = {name: getattr(rendering, name) for name in _OWN}
-        own |= {"rank": float(rendering.rank), "unproven": float(rendering.unproven)}
+        own |= {name: float(getattr(rendering, name)) for name in ("rank", "unproven", "importance")}
         own["fresh_at"] = aware(rendering.fresh_at).timestamp()
         self.rows.add({**derived(stored), **own}, seq=stored.sequence)
 
@@ -87,6 +87,12 @@ class Renderings:
             numbers = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, asked)]
         more = self._skills.versions_in_rows(numbers[limit:wanted])
         return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
+
+    @reads
+    def narrower_namesakes(self, found: Iterable[Hit], scope: Scope) -> list[Hit]:
+        """Rendered skills of the same kinds and names as these hits that are kept at narrower scopes."""
+        keys = ((str(h.stored.skill.kind), h.stored.version.name, str(h.stored.skill.scope)) for h in found)
+        return self._skills.hits(narrower_namesakes(self._connection.run, keys, scope=str(scope)))
 
     def check(self, row: Values) -> None:
         """Raise unless the row renders a recallable version and repeats what that version says."""

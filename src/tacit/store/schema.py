@@ -419,6 +419,15 @@ def _forget_projections(connection: Connection) -> None:
     connection.run("DELETE FROM renderings")
 
 
+def _add_importance(connection: Connection) -> None:
+    """Schema 10: how important a rendering is; renderings are found by name. All are made again."""
+    connection.run(
+        "DELETE FROM renderings; ALTER TABLE renderings DROP COLUMN brief; "
+        "ALTER TABLE renderings ADD COLUMN importance REAL NOT NULL DEFAULT 0.5; "
+        "CREATE INDEX renderings_by_name ON renderings (name, kind, scope)"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     _create_tables,
     _add_bookmarks,
@@ -429,6 +438,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_life,
     _add_ledger,
     _forget_projections,
+    _add_importance,
 )
 
 

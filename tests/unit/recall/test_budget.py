@@ -11,7 +11,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.recall.ranking import BUDGET_SHARES, TokenBudget
+from tacit.recall.ranking import BUDGET_SHARES, RESERVED_SHARES, TokenBudget
 from tacit.recall.selection import has_same_content, select
 from tacit.recall.signals import Rarity
 from tacit.recall.weighing import RecallContext
@@ -127,6 +127,31 @@ def test_standing_norms_take_what_is_left_of_their_share():
         assert names(selection) == ["the-procedure-itself"]
         assert [item.name for item in selection.standing] == ["house-rule"] * stands
         assert selection.tokens <= budget
+
+
+def house_rules(count: int) -> list[StoredVersion]:
+    rules = (f"Never {letter * 6}" for letter in "abcdefghij"[:count])
+    return [stored(content(name=f"rule-{at}", kind=Kind.NORM, description=d, steps=())) for at, d in enumerate(rules)]
+
+
+def test_norms_that_always_hold_keep_their_share_however_much_matches():
+    procedures = [held(f"way-{letter * 5}") for letter in "abcdef"]
+    selection = ask(*procedures, *house_rules(10), budget_tokens=100, k=6)
+    assert sum(item.tokens for item in selection.standing) == 20  # two of ten tokens each; a third would be over 25
+    assert len(selection.items) == 6
+
+
+def test_what_a_kind_does_not_need_of_its_share_goes_to_others():
+    procedures = [held(f"way-{letter * 5}") for letter in "abcdefghijkl"]
+    without, one, many = (len(ask(*procedures, *house_rules(n), budget_tokens=100).items) for n in (0, 1, 10))
+    assert without > one > many >= 5
+
+
+@pytest.mark.parametrize("kind", [Kind.PREFERENCE, Kind.REFERENCE])
+def test_what_matches_last_keeps_a_part_of_its_share(kind):
+    procedures = [held(f"way-{letter * 5}") for letter in "abcdefghi"]
+    selection = ask(*procedures, held("the-rare-one", kind), budget_tokens=100, k=10)
+    assert ("the-rare-one" in names(selection)) == (RESERVED_SHARES[kind] * 100 >= 10)
 
 
 def test_the_account_of_a_kind_tells_what_it_could_take_and_took():

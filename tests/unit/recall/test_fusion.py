@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.recall.signals import (
     CHANCE_NATS_RANGE,
+    PROMINENCE_MIN,
     SCALE,
     SHORT_QUERY_TERMS,
     WEIGHTS,
@@ -35,6 +36,7 @@ def test_what_the_signals_carried_adds_up_to_the_evidence(signals):
 
 @given(SIGNALS, st.sampled_from(sorted(WEIGHTS)), st.floats(0.001, 50))
 def test_more_of_any_signal_is_more_evidence_and_no_lower_score(signals, name, more):
+    signals = {**signals, "prominence": max(PROMINENCE_MIN, signals.get("prominence", 0.0))}
     stronger = {**signals, name: signals.get(name, 0.0) + more}
     assert match_score(stronger) > match_score(signals)
     assert combined_score(stronger) >= combined_score(signals)

@@ -104,14 +104,14 @@ def test_age_fades_by_half_in_ninety_days_and_never_below_a_tenth():
     assert recency(NOW_S + 5 * DAY_S, NOW_S) == 1
 
 
-def test_prominence_is_importance_faded_with_age_and_raised_by_every_doubling_of_confirmations():
-    assert prominence("procedure", NOW_S, NOW_S) == 0.5
-    assert prominence("norm", NOW_S, NOW_S) == 0.8
-    assert prominence("procedure", NOW_S - 90 * DAY_S, NOW_S) == pytest.approx(0.25)
-    assert prominence("procedure", NOW_S - 3650 * DAY_S, NOW_S) == pytest.approx(0.05)
-    assert prominence("procedure", NOW_S, NOW_S, reinforced=1) == 1.0
-    assert prominence("procedure", NOW_S, NOW_S, reinforced=3) == 1.5
-    assert prominence("procedure", NOW_S, NOW_S, reinforced=-1) == 0.5
+def test_prominence_is_importance_faded_with_age_and_raised_by_every_confirmation():
+    assert prominence(0.5, NOW_S, NOW_S) == 0.5
+    assert prominence(0.8, NOW_S, NOW_S) == 0.8
+    assert prominence(0.5, NOW_S - 90 * DAY_S, NOW_S) == pytest.approx(0.25)
+    assert prominence(0.5, NOW_S - 3650 * DAY_S, NOW_S) == pytest.approx(0.05)
+    assert prominence(0.5, NOW_S, NOW_S, reinforced=1) == 1.0
+    assert prominence(0.5, NOW_S, NOW_S, reinforced=3) == 2.0
+    assert prominence(0.5, NOW_S, NOW_S, reinforced=-1) == 0.5
 
 
 def test_a_skill_of_the_scope_that_is_asked_from_is_nearest():

@@ -124,14 +124,6 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     assert (found.rank, found.fresh_at) == (0.5, stored.version.created_at)
 
 
-def test_a_short_text_needs_no_brief_one(store: Store) -> None:
-    stored = put_version(store)
-    publishing.publish(store)
-    found = store.renderings.get([stored.version.id]).get(stored.version.id)
-    assert found is not None
-    assert found.brief == ""
-
-
 def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)

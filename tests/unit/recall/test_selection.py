@@ -374,7 +374,7 @@ def test_of_equals_the_one_used_last_comes_first():
     one, other = several(2)
     old = NOW - timedelta(days=300)
     for fresh, faded in ((one, other), (other, one)):
-        told = known(usage={fresh.version.id: (0, NOW), faded.version.id: (0, old)})
+        told = known(usage={fresh.version.id: (0, NOW, 0.5), faded.version.id: (0, old, 0.5)})
         assert ask([one, other], told=told).items[0].version_id == fresh.version.id
 
 

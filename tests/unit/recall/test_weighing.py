@@ -88,10 +88,10 @@ def test_what_was_used_lately_or_confirmed_often_is_more_prominent():
     fresh = weigh(held=held).signals["prominence"]
     faded = weigh(held=old).signals["prominence"]
     assert fresh > faded > 0
-    assert weigh(held=old, usage={old.version.id: (0, NOW)}).signals["prominence"] == pytest.approx(fresh)
-    assert weigh(held=held, usage={held.version.id: (3, held.version.created_at)}).signals[
+    assert weigh(held=old, usage={old.version.id: (0, NOW, 0.5)}).signals["prominence"] == pytest.approx(fresh)
+    assert weigh(held=held, usage={held.version.id: (3, held.version.created_at, 0.5)}).signals[
         "prominence"
-    ] == pytest.approx(3 * fresh)
+    ] == pytest.approx(4 * fresh)
 
 
 def test_what_comes_from_further_away_is_less_near():

@@ -79,7 +79,7 @@ def test_a_row_holds_what_the_store_knows(store: Store, path: str) -> None:
     row = match.row
     assert (row.version_id, row.skill_id) == (stored.version.id, stored.skill.id)
     assert (row.kind, row.name, row.scope) == ("procedure", "deploy-service", "project")
-    assert (row.text, row.brief, row.rank) == ("as seen", "", 0.5)
+    assert (row.text, row.importance, row.rank) == ("as seen", 0.5, 0.5)
     assert row.fresh_at == at().timestamp()
     assert row.conditions == [["docker runs", "docker info"]]
     assert row.subject == [*terms("größe"), "tag", *terms(ERROR)]
@@ -165,7 +165,7 @@ def test_the_card_among_other_facts_and_a_version_by_its_id_are_found(store: Sto
         put(store, name, kind=Kind.FACT, rank=rank)
     lesson = put(store, "lesson", kind=Kind.LESSON)
     hook_index = look(path)
-    assert [g.name for g in hook_index.facts()] == [CARD]
+    assert [g.name for g in hook_index.cards()] == [CARD]
     assert [g.name for g in hook_index.by_version(lesson.version.id)] == ["lesson"]
     assert hook_index.by_version("") == hook_index.by_version("v_unknown") == []
 
@@ -185,7 +185,7 @@ def test_only_what_the_scope_may_see_is_listed(store: Store, path: str, kept: st
         hook_index.norms(scope=asked),
         hook_index.index(9, scope=asked),
         hook_index.by_signature(ERROR, scope=asked),
-        hook_index.facts(scope=asked),
+        hook_index.cards(scope=asked),
         hook_index.by_version(norm.version.id, scope=asked),
     ):
         assert bool(found) is seen

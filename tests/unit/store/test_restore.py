@@ -356,7 +356,7 @@ def test_copies_that_upgrades_and_restores_left_are_known(tmp_path: Path) -> Non
     store = open_store(path)
     plan = purge_plan.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(path))
     assert [Path(copy.path).name for copy in plan.copies if copy.holds] == [
-        f"tacit.db.before-{number}.bak" for number in range(6, len(MIGRATIONS) + 1)
+        f"tacit.db.before-{number}.bak" for number in sorted(range(6, len(MIGRATIONS) + 1), key=str)
     ]
     purge_plan.purge(store, plan, purge=Purge(by="ana", at=at()), backups=True)
     assert MARKER.encode() not in bytes_of(path)

@@ -78,6 +78,7 @@ _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (
 )
 @click.option("--pin/--unpin", default=None, help="Exclude it from automatic maintenance, or include it again.")
 @click.option("--off", is_flag=True, hidden=True, help="The same as --unpin.")
+@click.option("--importance", type=float, metavar="0..1", help="How much it matters: 0.5 is usual, more comes first.")
 @by_option()
 @click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
@@ -96,6 +97,7 @@ def review(
     invalidate: bool,
     pin: bool | None,
     off: bool,
+    importance: float | None,
     **decisions: bool,
 ) -> None:
     """Approve or reject what was learned. Without ID: one by one at a terminal, or the list. ID is a name or an id.
@@ -112,8 +114,9 @@ def review(
     if len(chosen) > 1:
         raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
     decision = chosen[0] if chosen else None
-    if invalidate or pin is not None:
-        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin and not off)
+    if invalidate or pin is not None or importance is not None:
+        setting = None if invalidate else pin and not off if importance is None else importance
+        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, setting=setting)
         return
     if decision is None:
         _look(ctx, reference, by=by)
@@ -129,10 +132,7 @@ def review(
     if seen and stored.status in _GIVES_TO_AGENTS.get(decision, ()):
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
     person = ctx.person(by)
-    if stored.status in _WAITING:
-        with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
-            for extension in ctx.memory.context.extensions:
-                extension.expect_review(stored, person, shown=False)
+    _expect(ctx, stored, person)
     moved = ctx.memory.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
@@ -147,24 +147,42 @@ def review(
 
 
 def _decide_on_skill(
-    ctx: CommandContext, reference: str | None, decision: Review | None, *, by: str, reason: str, pin: bool | None
+    ctx: CommandContext,
+    reference: str | None,
+    decision: Review | None,
+    *,
+    by: str,
+    reason: str,
+    setting: bool | float | None,
 ) -> None:
-    """Pin or unpin a whole skill, or take all its versions out of use if `pin` is None."""
+    """Pin or unpin a whole skill (true or false), set its importance (a number), or take it out of use (None)."""
     if decision is not None:
         raise Mistake("one decision at a time", code="one_decision", hint="pass one")
     if reference is None:
         raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
-    if pin is None and not reason:
+    if setting is None and not reason:
         raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
-    ctx.caller.require_person("invalidate" if pin is None else "pin")
+    ctx.caller.require_person("invalidate" if setting is None else "pin")
     name = ctx.memory.version(reference).version.name
-    if pin is None:
+    if setting is None:
         moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
         ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
-        return
-    remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=not pin)
-    state = "is pinned" if pin else "is no longer pinned"
-    ctx.report({"name": name, "pinned": pin, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
+    elif isinstance(setting, bool):
+        remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=not setting)
+        state = "is pinned" if setting else "is no longer pinned"
+        ctx.report({"name": name, "pinned": setting, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
+    else:
+        remark = ctx.memory.reviews.set_importance(reference, setting, by=ctx.person(by))
+        state = f"has the importance {setting:g} now"
+        ctx.report({"name": name, "importance": setting, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
+
+
+def _expect(ctx: CommandContext, stored: StoredVersion, person: str) -> None:
+    """Let extensions forecast the decision before it is made."""
+    if stored.status in _WAITING:
+        with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
+            for extension in ctx.memory.context.extensions:
+                extension.expect_review(stored, person, shown=False)
 
 
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:

@@ -50,7 +50,6 @@ MAX_START_CHARACTERS = 800
 """Of everything that a session starts with, about 200 tokens."""
 MIN_RULES_CHARACTERS, MAX_RULES_CHARACTERS = 440, 560
 """Of norms and preferences among that: the less space the card of facts needs, the more they have."""
-MAX_RULES_READ = 200
 MAX_NAMED_RULES = 6
 """How many of those without space are named."""
 MAX_PROMPT_CHARACTERS = 20_000
@@ -302,17 +301,12 @@ def _at_start(response: EventResponse) -> None:
     hook_index = response.hook_index
     if hook_index is None:
         return
-    from tacit.domain.reach import is_anothers
+    from tacit.recall.hook_recall import for_start
 
-    scope = response.context.scope
-    person = response.context.person
-    rules = hook_index.norms(scope=scope, limit=MAX_RULES_READ)
-    rules = [each for each in rules if not is_anothers(each.person, person)]
-    cards = [
-        each
-        for each in hook_index.facts(scope=scope)
-        if each.kind in response.allowed_kinds and each.version_id not in response.past.shown
-    ]
+    context = response.context
+    rules, cards = for_start(hook_index, scope=context.scope, person=context.person, now=response.now)
+    allowed, shown = response.allowed_kinds, response.past.shown
+    cards = [each for each in cards if each.kind in allowed and each.version_id not in shown]
     taken = sum(len(json.dumps(card.text, ensure_ascii=False)) for card in cards)
     room = max(MIN_RULES_CHARACTERS, min(MAX_RULES_CHARACTERS, MAX_START_CHARACTERS - taken))
     unshown = _show_rules(response, rules, room=room)
