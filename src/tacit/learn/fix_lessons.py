@@ -70,7 +70,7 @@ def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
         tags=lesson_tags(counted),
         steps=(step,),
         signature=counted.signature,
-        body=f"**Problem.** {fails} fails.\n\n**Fix.** {advice[:1].upper()}{advice[1:]}.\n\n**Seen.** {seen}{why}",
+        body=f"**Problem.** {fails} {_failure(counted)}.\n\n**Fix.** {advice[:1].upper()}{advice[1:]}.\n\n**Seen.** {seen}{why}",
     )
 
 
@@ -81,8 +81,14 @@ def _failing(counted: CountedFix) -> str:
     return " ".join((counted.goal.text, *modes))
 
 
+def _failure(counted: CountedFix) -> str:
+    return "is not found" if counted.fix.kind is FixKind.PROGRAM else "fails"
+
+
 def _subject(counted: CountedFix, fails: str) -> str:
-    return f"{fails} fails here:" if counted.warn_before else f"If {fails} fails with this error:"
+    if counted.warn_before or counted.fix.kind is FixKind.PROGRAM:
+        return f"{fails} {_failure(counted)} here:"
+    return f"If {fails} fails with this error:"
 
 
 def _support(counted: CountedFix) -> str:
@@ -98,7 +104,7 @@ def _advice(counted: CountedFix) -> str:
             return f"correct {shown} first"
         case FixKind.FOLDER:
             return f"run it in {code(counted.fix.what)}"
-        case FixKind.TARGET:
+        case FixKind.TARGET | FixKind.PROGRAM:
             return f"use {code(counted.fix.what.rpartition(' → ')[2])}"
         case _:
             return f"use {shown}"
@@ -142,7 +148,7 @@ def withdrawals(
 
 
 def _step(counted: CountedFix, action: ToolCall) -> SkillStep:
-    if counted.fix.kind is FixKind.EDIT or not action.command:
+    if counted.fix.kind in (FixKind.EDIT, FixKind.PROGRAM) or not action.command:
         return SkillStep(text=f"{_advice(counted)[:1].upper()}{_advice(counted)[1:]}", tool=action.step.tool)
     key = next((key for key, value in action.step.arguments.items() if value == action.command), "command")
     return SkillStep(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import prod
 
@@ -45,6 +45,9 @@ _EMPTY = re.compile(
 """Lines that any failure of the kind prints."""
 _PASSING = re.compile(r"\n|/tmp/|/private/|AppData|[Ss]cratch|(?:^|[\s=])(?:/[a-z]/|/Users/|/home/|[A-Z]:\\)")
 _OUTSIDE = re.compile(r"[/~$]|[A-Za-z]:|\.\.|.*[\n*{}]|tmp/")
+_ELSEWHERE = re.compile(r"/(?!usr/|bin/|opt/)|[~$]|[A-Za-z]:")
+"""A program of one machine or one moment."""
+_BEFORE_PROGRAM = re.compile(r"^[\s({]*(?:\w+=\S*\s+)*")
 
 
 class FixKind(StrEnum):
@@ -52,6 +55,8 @@ class FixKind(StrEnum):
 
     RUN_FIRST = "run_first"
     """Another command, then the same call."""
+    PROGRAM = "program"
+    """The same call by a program that is there, instead of one that is not."""
     WRAPPED = "wrapped"
     """The same call behind a wrapper, or without one."""
     OPTION = "option"
@@ -158,6 +163,7 @@ class FixCounter:
         self._done: Counter[Fix] = Counter()
         self._calls = 0
         self._outcomes: dict[str, list[tuple[str, CommandForm, bool]]] = defaultdict(list)
+        self._found: dict[str, set[str]] = defaultdict(set)
         kept = [(session, list(calls)) for session, calls in sessions]
         self._order = [session for session, _ in kept]
         for session, calls in kept:
@@ -214,8 +220,13 @@ class FixCounter:
                     self._outcomes[form.goal].append((session, form, call.worked))
                 if call.worked:
                     self._printed[form.goal].update(call.seen)
+                    self._found[next(iter(_words_run(form)), "")].add(session)
 
     def _count(self, retry: Retry) -> None:
+        """Count what lay between a failure and the next try; a missing program is one error, whatever was run with it."""
+        if any(fix.kind is FixKind.PROGRAM for fix in retry.fixes):
+            missing = missing_name("\n".join(retry.lines))
+            retry = replace(retry, goal=retry.goal._replace(text=missing, goal=missing))
         goal = retry.goal.goal
         for line in retry.lines:
             if line_digest(line) in self._printed[goal]:
@@ -249,7 +260,8 @@ class FixCounter:
             return None  # a script or a file of the day: content, not a way of calling something
         if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
             return None
-        if may_pass(signature) or not self._makes_a_difference(fix, fixed_by):
+        passes = fix.kind is not FixKind.PROGRAM and may_pass(signature)
+        if passes or not self._makes_a_difference(fix, fixed_by):
             return None
         if fix.kind is FixKind.EDIT and not _is_standing_edit(fix.what, fixed_by, len(sessions)):
             return None
@@ -281,6 +293,9 @@ class FixCounter:
                 length = retry.calls_between + 1
                 shortest[retry.session] = min(length, shortest.get(retry.session, length))
             return prod(1 - (1 - rate) ** length for length in shortest.values()) <= MAX_CHANCE
+        if fix.kind is FixKind.PROGRAM:  # one that other sessions found was hidden by a setting of the moment
+            found = self._found[fix.what.partition(" → ")[0]]
+            return 2 * len(found) <= len({retry.session for retry in fixed_by})
         without = [worked for _, form, worked in self._outcomes[fixed_by[0].goal.goal] if not _has(form, fix)]
         worked = sum(without)
         return worked * 2 <= len(without) or worked <= len({m.session for m in fixed_by}) / 2
@@ -317,7 +332,8 @@ def retries_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Retry]:
                 goal=goal,
                 failed=failed,
                 again=calls[later],
-                fixes=_between(calls[at + 1 : later], calls[later], again, goal, line),
+                fixes=_other_program(failed.record, goal, calls[later], again)
+                or _between(calls[at + 1 : later], calls[later], again, goal, line),
             )
             break
 
@@ -355,6 +371,30 @@ def _between(
             if acts(form) and not edits_files(form) and form.goal not in tried and not same_goal(form, goal):
                 found.setdefault(Fix(FixKind.RUN_FIRST, _run_key(form)), Tried(form.typed, call))
     return found
+
+
+def _other_program(failed: CallRecord, goal: CommandForm, last: SourcedCall, again: CommandForm) -> dict[Fix, Tried]:
+    """Return what was called in place of a program that is missing: what wraps it now, or another name before the same words."""
+    missing, *rest = _words_run(goal) or [""]
+    instead = _words_run(again)
+    if missing != missing_name("\n".join(failed.lines)) or instead[:1] == [missing]:
+        return {}
+    if goal.program == missing and acts(goal) and wrapper_of(again, goal):
+        return {}  # a wrapped program is told as such
+    if missing in instead[1:]:
+        used = " ".join(instead[: instead.index(missing) + 1])
+    elif instead[1:2] == rest[:1]:
+        used = " ".join(instead[:1])
+    elif instead[-len(rest) :] == rest:
+        used = " ".join(instead[: -len(rest)])
+    else:
+        return {}
+    return {} if _ELSEWHERE.match(used) else {Fix(FixKind.PROGRAM, f"{missing} → {used}"): Tried(used, last)}
+
+
+def _words_run(form: CommandForm) -> list[str]:
+    """Return the words of a command as a shell sees them: `.venv/bin/python x.py`, where its normal form says `python x.py`."""
+    return _BEFORE_PROGRAM.sub("", form.command.text).split()
 
 
 def _run_key(form: CommandForm) -> str:
@@ -427,6 +467,8 @@ def _is_shown_at_once(retry: Retry, fix: Fix) -> bool:
         name = missing.split("/")[0].split(".")[0]
         installs = bool(name) and not _INSTALLS.isdisjoint(fix.what.split()) and name in retry.fixes[fix].typed
         return installs or (" " in words and words in text)
+    if fix.kind is FixKind.PROGRAM:
+        return True
     return fix.kind is FixKind.WRAPPED and len(retry.fixes) == 1 and missing == retry.goal.program
 
 

@@ -118,10 +118,12 @@ def _recovered(outline: Outline) -> Iterator[AttemptNote]:
     for retry in retries_of(outline.trajectory_id, calls):
         if not retry.worked:
             continue
-        typed = [tried.typed for fix, tried in retry.fixes.items() if fix.kind is not FixKind.EDIT]
+        typed = [tried.typed for fix, tried in retry.fixes.items() if fix.kind is FixKind.RUN_FIRST]
         edits = [fix.what for fix in retry.fixes if fix.kind is FixKind.EDIT]
         between = [code(shorten(each, 80)) for each in typed] + [f"an edit of {code(path)}" for path in edits]
-        how = f"after {', '.join(between[:_MAX_FILES])}" if between else "on a later try with nothing changed"
+        command = retry.again.record.command
+        again = f"as {code(shorten(command, 80))}" if command != retry.failed.record.command else "on another try"
+        how = f"after {', '.join(between[:_MAX_FILES])}" if between else again
         detail = {
             "error": next(iter(retry.lines), ""),
             "worked_at": str(retry.again.record.step),

@@ -106,6 +106,42 @@ def test_one_session_is_enough_where_a_program_is_missing() -> None:
     assert found.fix.what.startswith("go install")
 
 
+@pytest.mark.parametrize(
+    ("fails", "error", "works", "what"),
+    [
+        ("python tools/x.py", "zsh:1: command not found: python", "python3 tools/x.py", "python → python3"),
+        ("python -m pytest -q", "python: command not found", ".venv/bin/python -m pytest", "python → .venv/bin/python"),
+        ("python - <<'E'\nprint(1)\nE", "bash: python: command not found", "uv run python -", "python → uv run python"),
+        ("timeout 5 make test", "zsh:1: command not found: timeout", "gtimeout 5 make test", "timeout → gtimeout"),
+        ("docker-compose up", "docker-compose: command not found", "docker compose up", "docker-compose → docker compose"),
+    ],
+)
+def test_what_was_called_in_place_of_a_missing_program_is_a_lesson(
+    fails: str, error: str, works: str, what: str
+) -> None:
+    one = session(1, bash(fails, error, code=127), bash(works, "ok"))
+    (found,) = counted(one)
+    assert (found.fix.kind, found.fix.what) == (FixKind.PROGRAM, what)
+    (lesson,) = lessons(one)
+    assert f"`{what.split()[0]}`" in lesson.content.description
+    assert f"`{what.partition(' → ')[2]}`" in lesson.content.description
+
+
+def test_a_missing_program_is_one_error_whatever_it_was_to_run() -> None:
+    error = "zsh:1: command not found: python"
+    sessions = [
+        session(number, bash(f"python tools/{name}.py", error, code=127), bash(f"python3 tools/{name}.py", "ok"))
+        for number, name in enumerate("abc", 1)
+    ]
+    (found,) = counted(*sessions)
+    assert (found.goal.goal, found.sessions) == ("python", 3)
+
+
+def test_a_program_that_other_sessions_found_is_not_missing() -> None:
+    hidden = session(1, bash("python a.py", "zsh:1: command not found: python", code=127), bash("python3 a.py", "ok"))
+    assert counted(hidden, session(2, bash("python b.py", "ok"))) == []
+
+
 def test_looking_around_mends_nothing() -> None:
     sessions = [
         session(number, bash("make build", STALE, code=1), bash("ls"), bash("make --help"), bash("make build", "ok"))

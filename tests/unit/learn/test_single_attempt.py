@@ -29,6 +29,13 @@ def test_working_commands_are_counted_and_looking_around_is_not() -> None:
     assert found[0].detail == {"command": "npm test", "ok": "2", "failed": "1"}
 
 
+def test_the_call_that_worked_in_place_of_a_failed_one_is_told() -> None:
+    error = "zsh:1: command not found: python"
+    trajectory = attempt("x", bash("python tools/x.py", error, code=127), bash(".venv/bin/python tools/x.py", "ok"))
+    (note,) = notes(distil(trajectory, UNKNOWN), "recovered_error")
+    assert "`.venv/bin/python tools/x.py`" in note.text
+
+
 def test_procedure_is_not_held() -> None:
     distilled = distil(migration(), VERIFIED)
     assert distilled.skipped == ()
