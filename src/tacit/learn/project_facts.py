@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.fact import Fact, Purpose
@@ -23,7 +24,7 @@ from tacit.learn.call_records import acts, edits_files, forms_of
 from tacit.learn.fixes import SourcedCall
 from tacit.text.command_forms import CommandForm
 from tacit.text.error_signatures import missing_name
-from tacit.text.programs import CHECKERS, FORMATTERS
+from tacit.text.programs import CHECKERS, FOLDER_FLAGS, FORMATTERS
 
 MADE_BY = "tacit.facts/1"
 MIN_SESSIONS = 2
@@ -69,6 +70,9 @@ _PLAIN_WORD = re.compile(r"--?[A-Za-z][\w.=,:-]*|--|\./\.\.\.|[A-Z][A-Z_0-9]*=[\
 _PLACE = re.compile(r"^\./\.\.\.$|/[\w-]*/?$")
 _CONTENT = frozenset("--body --body-file --title --message -m -b -t -F --head --repo -R".split())
 """Options whose values differ by what is done."""
+_LOOKS = frozenset("which info show describe search".split())
+"""Subcommands that only look, whatever they name."""
+_FOLDER_OPTIONS: frozenset[str] = frozenset().union(*FOLDER_FLAGS.values())
 _ANY = "*"
 _COMMAND_WORD = re.compile(r"(?<![\w./$-])[A-Za-z][\w.-]*")
 _SETTING = re.compile(r"[A-Z][A-Z_0-9]*=")
@@ -193,13 +197,19 @@ class _FactCounter:
             yield Fact(
                 command=words,
                 purpose=Purpose.BEFORE_COMMIT if usual else purpose,
-                folders=tuple(places),
+                folders=tuple(places) if not any(_is_option_value(place, words) for place in places) else (),
                 sessions=len(uses.used),
                 failed=len(uses.failed),
                 likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
                 last_used=uses.last,
                 sources=tuple(uses.sources[-MAX_SOURCES:]),
             )
+
+
+def _is_option_value(folder: str, command: str) -> bool:
+    """Whether a command names its folder itself: `mise --cd web run test`."""
+    words = command.replace("=", " ").split()
+    return any(word == folder and flag in _FOLDER_OPTIONS for flag, word in pairwise(words))
 
 
 def _without_modes(command: str) -> str:
@@ -267,7 +277,7 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
                 yield (Purpose.PUBLISH, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
-        elif form.program not in _NOT_OF_THE_PROJECT and acts(form):
+        elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
             purpose = purpose_of(key)
             if purpose or form.text.split()[0] in _SCRIPT_RUNNERS:
                 yield (purpose, key), form.directory, (*sorted(form.settings), *form.tokens)

@@ -13,6 +13,8 @@ from tacit.domain.skill import RULE_KINDS, Kind, SkillContent
 from tacit.text.safe_markdown import shown_line
 
 LINE_CHARACTERS = 240
+ON_REQUEST = "- less often: "
+"""How the line of the card begins that no session starts with: commands that few sessions need."""
 LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 """Kinds that are shown as lines."""
 _DETAILS = " (tacit skills show {})"
@@ -24,7 +26,8 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 def hook_text(content: SkillContent) -> str:
     """Return the lines of a skill of one of the `LINE_KINDS`."""
     if content.kind is Kind.FACT and content.name == CARD:
-        lines = (plain_line(line).removeprefix("- ") for line in content.body.splitlines())
+        shown = (line for line in content.body.splitlines() if not line.startswith(ON_REQUEST))
+        lines = (plain_line(line).removeprefix("- ") for line in shown)
         return "\n".join(f"- {line}" for line in lines if line)
     described, advice = plain_line(content.description), plain_line(_advice(content))
     line = described if _holds(described, advice) else f"{described} {advice}"

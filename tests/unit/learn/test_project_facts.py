@@ -9,7 +9,8 @@ from tacit.domain.scope import Scope
 from tacit.domain.trajectory import Origin
 from tacit.learn.fixes import SourcedCall
 from tacit.learn.project_facts import card_candidate, project_facts
-from tacit.render.facts_card import MAX_TOKENS, facts_card
+from tacit.render.facts_card import MAX_SELDOM_TOKENS, MAX_TOKENS, facts_card
+from tacit.render.hook_text import ON_REQUEST, hook_text
 from tacit.text.words import estimate_tokens
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -122,9 +123,26 @@ def test_how_work_is_published_is_a_fact_where_sessions_agree_on_more_than_the_c
 def test_the_card_groups_by_purpose_and_stays_small() -> None:
     names = [f"make check-part-number-{number}" for number in range(40)]
     found = facts_of(*[[(name, True) for name in names]] * 3)
-    assert estimate_tokens(facts_card(found)) <= MAX_TOKENS
+    shown, on_request = facts_card(found).splitlines()
+    assert estimate_tokens(shown) <= MAX_TOKENS
+    assert estimate_tokens(on_request.removeprefix(ON_REQUEST)) <= MAX_SELDOM_TOKENS
     few = facts_of(*[[("go test ./...", True), ("make lint", True), ("go vet ./...", True)]] * 3)
-    assert facts_card(few).splitlines() == ["- test: `go test ./...`", "- check: `go vet ./...`, `make lint`"]
+    assert facts_card(few).splitlines() == ["- `go test ./...`", "- `go vet ./...`, `make lint`"]
+
+
+def test_what_few_sessions_need_is_kept_on_the_card_and_not_shown_at_the_start() -> None:
+    often, seldom = ("make test", True), ("make render", True)
+    body = facts_card(facts_of(*[[often, seldom]] * 3, *[[often]] * 30))
+    card = card_candidate([], body, scope=Scope())
+    assert card is not None
+    assert ["make test" in text and "make render" in text for text in (body, hook_text(card.content))] == [True, False]
+    assert "make render" not in facts_card(facts_of(*[[often, seldom]] * 2, *[[often]] * 30))
+
+
+def test_a_folder_that_the_command_names_itself_is_said_once() -> None:
+    (fact,) = facts_of(*[[("mise --cd crates/vfox run test", True)]] * 3)
+    assert fact.command.count("crates/vfox") == 1
+    assert fact.folders == ()
 
 
 def test_nothing_likely_gives_no_card() -> None:

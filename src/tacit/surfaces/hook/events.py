@@ -228,7 +228,7 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
 MAX_CHARACTERS = 9_500
 """Of the whole answer, with everything around the texts."""
 _NOTE = "<tacit-note>\n{}\n</tacit-note>"
-LINES_HEADING = "[tacit] from earlier sessions:"
+LINES_HEADING = "[tacit] seen here:"
 
 
 class HookAnswer:
