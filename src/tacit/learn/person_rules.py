@@ -178,6 +178,8 @@ def _name_words(rule: str) -> list[str]:
 
 MIN_SESSIONS = 3
 """Sessions in which a person must have asked for the same means."""
+MIN_SHARE = 0.15
+"""Of a project's sessions, the share that must have asked for it: what is asked for less often belongs to those tasks."""
 MIN_SAME = 2
 """Sessions in which a person must have said nearly the same words."""
 _SAME = 0.5
@@ -236,17 +238,20 @@ def repeated_wishes(
 ) -> Iterator[Candidate]:
     """Yield the wishes that were said again in an attempt that waits to be mined, once enough sessions have them."""
     by_project: dict[str, list[_Mention]] = defaultdict(list)
+    sessions: dict[str, set[str]] = defaultdict(set)
     seen: set[tuple[str, object]] = set()
     for outline in outlines:
+        sessions[outline.project].add(outline.session or outline.trajectory_id)
         for wish in outline.wishes:
             copy = (wish.text, wish.at or outline.trajectory_id)
             if copy not in seen:  # a session that was continued in another file holds the same message
                 seen.add(copy)
                 by_project[outline.project] += _mentions(outline, wish)
-    for mentions in by_project.values():
+    for project, mentions in by_project.items():
         for name, group in _groups(mentions[-_MAX_MENTIONS:]):
             general = [each for each in group if not ONE_TIME.search(each.clause) and not _PATH.search(each.clause)]
-            if general and group[-1].outline.trajectory_id in waiting:
+            is_usual = _is_unasked(general) or _sessions(general) >= MIN_SHARE * len(sessions[project])
+            if general and is_usual and group[-1].outline.trajectory_id in waiting:
                 yield _repeated(name, general, trajectory_of)
 
 
@@ -335,6 +340,11 @@ def _is_repeated(group: Sequence[_Mention]) -> bool:
     wanted = [each for each in group if not each.against]
     several = _sessions(wanted) >= MIN_SESSIONS and len({each.clause for each in wanted}) > 1
     return several and not group[-1].against and 2 * (len(group) - len(wanted)) < len(wanted)
+
+
+def _is_unasked(group: Sequence[_Mention]) -> bool:
+    """Whether it holds also in sessions that do not ask for it: it says when, or what not to do."""
+    return any(each.against or _CONDITION.search(each.clause) for each in group)
 
 
 def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
