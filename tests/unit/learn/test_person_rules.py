@@ -100,7 +100,7 @@ def sessions(*messages: str, days: int = 1) -> list[Trajectory]:
     """One session for each message, so many days apart."""
     found = []
     for number, message in enumerate(messages):
-        made = attempt(f"Task {number}: do {'abcdefgh'[number] * 9}", bash("ls"), say(message), bash("touch a"))
+        made = attempt(f"Task {number}: do {chr(ord('a') + number) * 9}", bash("ls"), say(message), bash("touch a"))
         at = START + number * timedelta(days=days)
         steps = tuple(dataclasses.replace(step, at=at) for step in made.steps)
         found.append(dataclasses.replace(made, steps=steps, session_id=f"s-{number}", id=""))
@@ -122,6 +122,13 @@ def test_tool_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
     assert "3" in rule.content.body
     assert set(rule.origins.values()) == {Origin.USER}
     assert repeated(told[:2]) == []
+
+
+def test_what_is_asked_for_in_few_of_many_sessions_belongs_to_those_tasks() -> None:
+    asked = ["write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2"]
+    others = [f"count the orders of month {number}" for number in range(18)]
+    assert repeated(sessions(*others[:12], *asked)) != []
+    assert repeated(sessions(*others, *asked)) == []
 
 
 def test_long_request_in_the_same_words_counts_from_two_sessions_on() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from tacit.domain.candidate import Decision, Verdict
 from tacit.domain.identity import plain
 from tacit.domain.skill import (
     Capabilities,
@@ -22,6 +24,9 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
+from tacit.learn.learning_report import LearningReport
+from tacit.learn.reading.reader import ReadingReport
+from tacit.surfaces.cli.learn import FEW_SESSIONS, FEW_SKILLS, found_little
 from tacit.surfaces.cli.views import difference, skill_page
 from tests.unit.render.test_conditions import RESTART
 
@@ -107,3 +112,15 @@ def test_a_comparison_shows_which_word_changed() -> None:
     other = dataclasses.replace(RESTART, cues=(RESTART.cues[0], Cue(term="feed", weight=3.0)))
     changed = [line for line in difference(RESTART, other).splitlines() if line[:1] in "+-"]
     assert changed[2:] == ["-feed: 2.5", "+feed: 3"]
+
+
+def test_a_model_is_suggested_where_counting_over_several_sessions_found_little() -> None:
+    assert found_little(LearningReport(trajectories=FEW_SESSIONS))
+    assert not found_little(LearningReport(trajectories=FEW_SESSIONS - 1))
+    read = ReadingReport(name="recorded")
+    assert not found_little(LearningReport(trajectories=FEW_SESSIONS, model=read))
+    known = tuple(
+        Verdict(decision=Decision.HOLD, findings=(), at=datetime(2026, 3, 1, tzinfo=UTC), name=str(n), skill_id=str(n))
+        for n in range(FEW_SKILLS)
+    )
+    assert not found_little(LearningReport(trajectories=FEW_SESSIONS, verdicts=known))

@@ -39,6 +39,8 @@ QUICKLY_TENDED = 1_000
 """Libraries up to this size are checked for suggestions of `tacit tend` after every pass; it takes a second or two."""
 SHOWN_NOTES = 6
 SHOWN_SKILLS = 12
+FEW_SESSIONS, FEW_SKILLS = 3, 3
+"""From so many sessions on, fewer skills than this are little."""
 _CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _NOTE_TITLES = {
     "recovered_error": "Recovered errors",
@@ -409,6 +411,14 @@ def learned_parts(
     yield from _note_lines(learned, width)
     if learned.held or learned.quarantined:
         yield "\nNext: run [bold]tacit review[/bold] to approve or reject what was learned."
+    if found_little(learned):
+        yield "\nCounting found little. A language model finds more: [bold]tacit learn --model claude-code[/bold] (or codex)."
+
+
+def found_little(learned: LearningReport) -> bool:
+    """Whether counting over several sessions gave hardly anything, and no model has read them."""
+    kept = {verdict.skill_id for verdict in learned.verdicts if verdict.skill_id}
+    return learned.model is None and learned.trajectories >= FEW_SESSIONS and len(kept) < FEW_SKILLS
 
 
 def _verdict_lines(learned: LearningReport) -> Iterator[str]:
