@@ -113,7 +113,12 @@ def test_one_session_is_enough_where_a_program_is_missing() -> None:
         ("python -m pytest -q", "python: command not found", ".venv/bin/python -m pytest", "python → .venv/bin/python"),
         ("python - <<'E'\nprint(1)\nE", "bash: python: command not found", "uv run python -", "python → uv run python"),
         ("timeout 5 make test", "zsh:1: command not found: timeout", "gtimeout 5 make test", "timeout → gtimeout"),
-        ("docker-compose up", "docker-compose: command not found", "docker compose up", "docker-compose → docker compose"),
+        (
+            "docker-compose up",
+            "docker-compose: command not found",
+            "docker compose up",
+            "docker-compose → docker compose",
+        ),
     ],
 )
 def test_what_was_called_in_place_of_a_missing_program_is_a_lesson(
