@@ -60,6 +60,7 @@ def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) 
 
 def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
     fails, advice = code(shorten(_failing(counted), _MAX_FORM)), _advice(counted)
+    problem, fix = f"{fails} {_failure(counted)}", f"{advice[:1].upper()}{advice[1:]}"
     seen = f"In {counted.sessions} of {counted.sessions_with_error} sessions that met this error."
     why = f"\n\n**Why.** {reason}" if reason else ""
     return SkillContent(
@@ -70,7 +71,7 @@ def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
         tags=lesson_tags(counted),
         steps=(step,),
         signature=counted.signature,
-        body=f"**Problem.** {fails} {_failure(counted)}.\n\n**Fix.** {advice[:1].upper()}{advice[1:]}.\n\n**Seen.** {seen}{why}",
+        body=f"**Problem.** {problem}.\n\n**Fix.** {fix}.\n\n**Seen.** {seen}{why}",
     )
 
 

@@ -374,7 +374,7 @@ def _between(
 
 
 def _other_program(failed: CallRecord, goal: CommandForm, last: SourcedCall, again: CommandForm) -> dict[Fix, Tried]:
-    """Return what was called in place of a program that is missing: what wraps it now, or another name before the same words."""
+    """Return what was called in place of a missing program: behind a wrapper, or by another name before the same words."""
     missing, *rest = _words_run(goal) or [""]
     instead = _words_run(again)
     if missing != missing_name("\n".join(failed.lines)) or instead[:1] == [missing]:

@@ -128,8 +128,9 @@ def test_what_was_called_in_place_of_a_missing_program_is_a_lesson(
     (found,) = counted(one)
     assert (found.fix.kind, found.fix.what) == (FixKind.PROGRAM, what)
     (lesson,) = lessons(one)
-    assert f"`{what.split()[0]}`" in lesson.content.description
-    assert f"`{what.partition(' → ')[2]}`" in lesson.content.description
+    missing, _, instead = what.partition(" → ")
+    assert f"`{missing}`" in lesson.content.description
+    assert f"`{instead}`" in lesson.content.description
 
 
 def test_a_missing_program_is_one_error_whatever_it_was_to_run() -> None:

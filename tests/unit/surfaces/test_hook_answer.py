@@ -85,7 +85,7 @@ def test_lines_alone_have_no_frame():
 def test_lines_that_do_not_fit_into_their_room_are_left_out_whole():
     answer = HookAnswer("SessionStart")
     assert answer.add_lines("a" * 300, room=800)
-    assert not answer.add_lines("b" * 400, room=800)
+    assert not answer.add_lines("b" * 420, room=800)
     assert answer.add_lines("c" * 50, room=800)
     assert not answer.add_lines("d" * MAX_CHARACTERS)
     context = json.loads(answer.json())["hookSpecificOutput"]["additionalContext"]
