@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tacit.config.environment import UserEnvironment
+from tacit.config.location import account_name
 from tacit.config.presence import AGENT_MARKERS
 from tacit.domain.errors import NotPermitted, StoreOutage
 from tacit.surfaces.authority import PERSON_ONLY, TOKEN_FILE, Caller, new_token
+from tacit.surfaces.cli.context import CommandContext
 from tests.raising import raises
 
 AGENTS_VERBS = ["recall", "apply", "record", "capture", "learn", "propose", "stats", "history"]
@@ -137,3 +140,16 @@ def test_a_home_that_cannot_be_written_is_an_outage(tmp_path):
 def test_a_caller_is_a_value(tmp_path):
     with pytest.raises(dataclasses.FrozenInstanceError):
         caller(tmp_path).at_terminal = True  # type: ignore[misc]
+
+
+def test_a_repositorys_settings_do_not_name_who_decides(tmp_path, monkeypatch):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "config", "user.name", "stranger"], check=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "own"))
+    ctx = CommandContext(environment=UserEnvironment.read({"HOME": str(tmp_path / "home")}))
+    assert ctx.person("") == account_name()
+    (tmp_path / "own").write_text("[user]\nname = Ann\n", encoding="utf-8")
+    assert ctx.person("") == "Ann"
+    assert ctx.person("bo") == "bo"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.location import StoreLocation, find_location
+from tacit.config.location import StoreLocation, account_name, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
@@ -150,12 +150,16 @@ class CommandContext:
         raise error
 
     def person(self, name: str) -> str:
-        """Return the name of who decides: as given, from the environment or git, or asked for at a terminal."""
+        """Return the name of who decides: as given, the login, or the person's own git name; asked for if none is known.
+
+        A repository's settings name nobody.
+        """
         known = name or self.environment.user
         if not known:
             with suppress(OSError, subprocess.TimeoutExpired):
-                ask = ["git", "config", "user.name"]
+                ask = ["git", "config", "--global", "user.name"]
                 known = subprocess.run(ask, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
+        known = known or account_name()
         if not known and self.caller.at_terminal and not self.as_json:
             return str(click.prompt("Your name"))
         if not known:
