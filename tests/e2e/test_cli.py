@@ -133,7 +133,7 @@ def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(
 
     approve_all(approved)
     assert approved.run("recall", TASK, "--json").json["items"][0]["version_id"] == imported["version_id"]
-    back = approved.type("skills", "rollback", skill["version_id"])
+    back = approved.type("skills", "rollback", skill["version_id"], "--yes")
     assert back.code == 0, back.out
     assert approved.run("recall", TASK, "--json").json["items"][0]["version_id"] == skill["version_id"]
 

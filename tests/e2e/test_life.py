@@ -29,6 +29,9 @@ def approve(terminal: Terminal, name: str) -> None:
     assert shown.code == 0, shown.out
 
 
+UNDO = "Undo this? [y/N]:"
+
+
 @pytest.fixture
 def shop(terminal: Terminal) -> Terminal:
     for name in ("build", "publish"):
@@ -59,7 +62,9 @@ def test_what_is_for_a_person_is_refused_elsewhere(shop: Terminal) -> None:
 
 
 def test_an_approval_is_undone_at_a_terminal(shop: Terminal) -> None:
-    shown = shop.type("undo", "build", "--by", "ann", answers={})
+    assert shop.type("undo", "build", "--by", "ann", answers={UNDO: "n\n"}).code == 3
+    assert shop.run("stats", "--json").json["skills"] == {"trial": 2}
+    shown = shop.type("undo", "build", "--by", "ann", answers={UNDO: "y\n"})
     assert shown.code == 0, shown.out
     assert "trial → candidate" in shown.out
     assert shop.run("stats", "--json").json["skills"] == {"candidate": 1, "trial": 1}
@@ -119,7 +124,8 @@ def test_an_edit_that_was_undone_waits_again_when_a_person_writes_it_again(shop:
     first = shop.type("skills", "edit", "build", "--by", "ann")
     assert "New version" in first.out, first.out
     edited = shop.run("review", "--json").json["waiting"][0]["version_id"]
-    assert shop.type("undo", edited, "--by", "ann").code == 0
+    assert shop.type("undo", edited, "--by", "ann", "--json").code == 2, "a program asks nobody"
+    assert shop.type("undo", edited, "--by", "ann", "--yes").code == 0
     assert shop.run("review", "--json").json["waiting"] == []
     again = shop.type("skills", "edit", "build", "--by", "bea")
     assert again.code == 0, again.out
@@ -136,7 +142,7 @@ def test_an_edit_back_to_a_text_that_was_retired_says_so(shop: Terminal, tmp_pat
     shop.type("skills", "edit", "build", "--by", "ann")
     edited = shop.run("review", "--json").json["waiting"][0]["version_id"]
     shop.type("review", edited, "--approve", "--by", "ann", answers={"[y/N]": "y\n"})
-    shop.type("skills", "rollback", "build", "--by", "ann")
+    shop.type("skills", "rollback", "build", "--by", "ann", "--yes")
     again = shop.type("skills", "edit", "build", "--by", "ann")
     assert edited[:10] in again.out, again.out
     assert f"tacit review {edited[:10]} --restore" in again.out

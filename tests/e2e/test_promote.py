@@ -287,3 +287,16 @@ def test_every_command_means_the_projects_own_skill_and_tells_of_its_mirror(ever
 def test_a_purge_tells_of_the_copy_at_home(everywhere: Terminal) -> None:
     purged = everywhere.type("purge", "--source", _hash(everywhere), "--yes", "--by", "ann")
     assert (purged.code, "still has a copy" in purged.out) == (0, True), purged.out
+
+
+def test_an_invalidation_and_its_undoing_mean_the_projects_own_skill_and_name_the_mirror(everywhere: Terminal) -> None:
+    name = "wait-for-elements"
+    own = everywhere.run("skills", "show", name, "--json").json
+    [mirror] = own["others"]
+    refused = everywhere.type("undo", name, "--yes", "--json")  # the promotion is the last change
+    assert (refused.code, json.loads(refused.out)["error"]["code"]) == (2, "changed_in_own_store")
+    gone = json.loads(everywhere.type("review", name, "--invalidate", "--reason", "wrong", "--json").out)
+    assert gone["others"] == [mirror]
+    undone = json.loads(everywhere.type("undo", name, "--yes", "--json").out)
+    assert [move["version_id"] for move in undone["moves"]] == [own["version_id"]]
+    assert undone["others"] == [mirror]

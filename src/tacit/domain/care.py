@@ -11,6 +11,8 @@ from tacit.domain.lifecycle import CodedReason, Transition
 
 BY_ITSELF = "tacit.tend"
 """The author of changes that maintenance makes without a person."""
+MIRROR = "tacit.mirror"
+"""The author of versions copied from the person's own store, and of their status changes."""
 
 
 class CareKind(StrEnum):

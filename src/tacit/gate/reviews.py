@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.care import MIRROR
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
 from tacit.domain.ledger import About, Remark, pinned
@@ -164,17 +165,28 @@ class Reviews:
             raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
         return self._decide_all([*used, *waiting], by=by)
 
+    def undoable(self, reference: str) -> list[Transition]:
+        """Return the last change to a skill, or of several with one name to the one changed last.
+
+        Raises `Mistake` where it cannot be undone.
+        """
+        store, stored = self._store, queries.find(self._store, reference)
+        skills = dict.fromkeys((stored.skill.id, *(each.skill.id for each in store.catalogue(name=reference))))
+        versions = [each.version.id for skill_id in skills for each in store.versions(skill_id)]
+        newest = sorted((m for each in versions for m in store.transitions(each)), key=lambda move: move.at)[::-1]
+        # A rollback and an invalidation change several versions at once.
+        codes = [code for code in (GateReason.ROLLED_BACK, GateReason.INVALID) if has_reason(newest[0], code)]
+
+        def is_part(move: Transition) -> bool:
+            return move.by == newest[0].by and any(has_reason(move, code) for code in codes)
+
+        return [move for move in list(takewhile(is_part, newest)) or newest[:1] if _inverse(move, reference)]
+
     def undo(self, reference: str, *, by: str) -> list[Transition]:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
-        stored = queries.find(self._store, reference)
-        moves = [m for each in self._store.versions(stored.skill.id) for m in self._store.transitions(each.version.id)]
-        newest = sorted(moves, key=lambda move: move.at, reverse=True)
-        last = newest[:1]
-        if has_reason(newest[0], GateReason.ROLLED_BACK):  # one rollback makes several transitions
-            last = list(takewhile(lambda m: has_reason(m, GateReason.ROLLED_BACK) and m.by == newest[0].by, newest))
         decisions = [
-            (move.version_id, _inverse(move, stored.version.name), coded(GateReason.UNDONE, why=move.reason[:400]))
-            for move in last
+            (move.version_id, _inverse(move, reference), coded(GateReason.UNDONE, why=move.reason[:400]))
+            for move in self.undoable(reference)
         ]
         return self._decide_all(decisions, by=by)
 
@@ -313,6 +325,10 @@ def _inverse(move: Transition, name: str) -> Review:
     if has_reason(move, GateReason.UNDONE):
         hint = "`tacit undo NAME --to VERSION` goes further back"
         raise Mistake(f"the last change to `{name}` was already undone", code="already_undone", hint=hint)
+    if move.by == MIRROR:
+        message = f"the last change to `{name}` came from your own store"
+        hint = f"`tacit review {move.version_id[:10]} --retire` takes it out of use in this project only"
+        raise Mistake(message, code="changed_in_own_store", hint=hint)
     if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
         message = f"the last change to `{name}` came from evidence, so it cannot be undone"
         hint = "`tacit skills pin` excludes it from automatic changes"

@@ -16,6 +16,7 @@ from datetime import datetime
 from tacit.config.location import MEMORY
 from tacit.config.settings import Policy
 from tacit.domain.archive import Source, SourceKind
+from tacit.domain.care import MIRROR
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, coded, joined_text
@@ -30,8 +31,6 @@ from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
-MIRROR = "tacit.mirror"
-"""The author of mirrored versions and of their status changes."""
 LEAST_PROJECTS = 2
 """Results change a status in the person's store only when so many projects report on a version."""
 _HASH, _VERSION = "sha256:", "v_"

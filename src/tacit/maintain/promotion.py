@@ -22,6 +22,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.ports import LanguageModel
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
@@ -251,9 +252,9 @@ def nominate(here: Store, there: StoreContext, stored: StoredVersion, request: P
     content = request.content or stored.version.content
     _require_promotable(stored, there.scope)
     ties = [finding.message for finding in portability(content, request.source.local)]
-    stays = {Kind.PREFERENCE: PromotionReason.PREFERENCE_STAYS, Kind.REFERENCE: PromotionReason.DOCUMENT_STAYS}
-    if content.kind in stays or ties:
-        code = PromotionReason.NOT_PORTABLE if ties else stays[content.kind]
+    kinds = {Kind.PREFERENCE: PromotionReason.PREFERENCE_STAYS, Kind.REFERENCE: PromotionReason.DOCUMENT_STAYS}
+    stays = PromotionReason.PROJECT_CARD_STAYS if content.name == CARD else kinds.get(content.kind)
+    if code := PromotionReason.NOT_PORTABLE if ties else stays:
         why = ties[0] if ties else f"a {content.kind} stays where it is"
         raise GateRefusal(f"`{content.name}` cannot be nominated: {why}", code=code, hint="see `tacit promote`")
     known = find_same(there.store.catalogue(), content, there.scope, request.same)

@@ -18,6 +18,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
 from tacit.domain.ports import Embedder, LanguageModel
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.duplicates import similarity
@@ -67,6 +68,7 @@ class PromotionReason(StrEnum):
     NOT_PORTABLE = "not_portable"
     PREFERENCE_STAYS = "preference_stays"
     DOCUMENT_STAYS = "document_stays"
+    PROJECT_CARD_STAYS = "project_card_stays"
     NO_JUDGE = "no_judge"
     JUDGE_FAILED = "judge_failed"
     JUDGED_AGNOSTIC = "judged_agnostic"
@@ -119,6 +121,8 @@ def _gate(nominee: Nominee, to: Level, *, person: str) -> ScopeGate:
     decides = [coded(PromotionReason.PERSON_DECIDES, person=person)] if person else []
     if content.kind is Kind.PREFERENCE and to.breadth > Level.SESSION.breadth:
         missing = [coded(PromotionReason.PREFERENCE_STAYS)]
+    elif content.name == CARD and to.breadth > Level.PROJECT.breadth:
+        missing = [coded(PromotionReason.PROJECT_CARD_STAYS)]
     elif content.kind is Kind.REFERENCE:
         missing = [coded(PromotionReason.DOCUMENT_STAYS)]
     elif to is Level.SESSION:

@@ -72,6 +72,7 @@ SENTENCES: Mapping[str, str] = {
     PromotionReason.PERSON_DECIDES: "{person} decides",
     PromotionReason.PORTABLE: "portable",
     PromotionReason.NOT_PORTABLE: "not portable: {detail}",
+    PromotionReason.PROJECT_CARD_STAYS: "the commands of a project stay in it",
     PromotionReason.PREFERENCE_STAYS: "a preference never leaves its person",
     PromotionReason.DOCUMENT_STAYS: "a document is quoted where it was added, and never promoted",
     PromotionReason.NO_JUDGE: "a judge must find it independent of any project (none has looked)",

@@ -106,6 +106,18 @@ def test_what_is_invalid_leaves_recall_with_all_that_waits_and_can_be_brought_ba
     assert memory.version(first).status is Status.TRIAL
 
 
+def test_an_invalidation_of_several_versions_is_undone_as_one(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    second = written(memory, "make all", "make push", revises=True)
+    memory.reviews.invalidate("release", by="ann", reason="the registry is gone")
+    assert {move.version_id for move in memory.reviews.undoable("release")} == {first, second}
+    memory.reviews.undo("release", by="ann")
+    assert [memory.version(each).status for each in (first, second)] == [Status.TRIAL, Status.CANDIDATE]
+    with raises(Mistake, "already_undone"):
+        memory.reviews.undoable("release")
+
+
 def test_an_invalidation_needs_a_reason_and_something_in_use(memory: Tacit) -> None:
     first = written(memory, "make build", "make push")
     with raises(Mistake, "reason_missing"):

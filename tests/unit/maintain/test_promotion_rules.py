@@ -11,6 +11,7 @@ import pytest
 from tacit.domain.errors import ModelOutage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.maintain.portability import NO_PROJECT_FACTS
@@ -168,6 +169,14 @@ def test_a_preference_never_leaves_its_person(to: Level, person: str) -> None:
     taste = content(kind=Kind.PREFERENCE, steps=())
     full = nominee(content=taste, sessions="abcd", projects=("shop", "billing"), ruling=YES)
     assert set(missing(full, to, person=person)) == {"preference_stays"}
+
+
+@pytest.mark.parametrize("person", ["", "ann"])
+def test_the_commands_of_a_project_stay_in_it(person: str) -> None:
+    card = content(kind=Kind.FACT, name=CARD, steps=())
+    full = nominee(content=card, sessions="abcd", projects=("shop", "billing"), ruling=YES)
+    assert missing(full, Level.PROJECT, person=person) == ()
+    assert set(missing(full, Level.GLOBAL, person=person)) == {"project_card_stays"}
 
 
 @pytest.mark.parametrize("to", [Level.SESSION, Level.PROJECT, Level.ORGANISATION, Level.GLOBAL])

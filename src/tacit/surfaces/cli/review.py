@@ -7,7 +7,7 @@ decides nothing. What a page shows is in `review_page`; the rules are the gate's
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import click
@@ -29,7 +29,7 @@ from tacit.surfaces.cli.context import (
     discard_typed_ahead,
     progress_bar,
 )
-from tacit.surfaces.cli.report import ReportPart, fields, safe
+from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.review_page import (
     Reply,
     ask,
@@ -163,10 +163,13 @@ def _decide_on_skill(
     if setting is None and not reason:
         raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
     ctx.caller.require_person("invalidate" if setting is None else "pin")
-    name = ctx.memory.version(reference).version.name
+    stored = ctx.memory.version(reference)
+    name = stored.version.name
     if setting is None:
         moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
-        ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
+        others = ctx.memory.archive.namesakes(stored)
+        document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
+        ctx.report(document, *_move_lines(name, moves), lambda: namesake_lines(others))
     elif isinstance(setting, bool):
         remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=not setting)
         state = "is pinned" if setting else "is no longer pinned"
@@ -462,24 +465,41 @@ def _decide(
 @click.option(
     "--rollback", is_flag=True, hidden=True, help="Make the version SKILL, or the one before it, current again."
 )
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option()
 @command_options
-def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, by: str) -> None:
+def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: bool, by: str) -> None:
     """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
 
     `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
     versions are retired, not deleted.
     """
     if to or rollback:
-        _roll_back(ctx, to or reference, by=by)
+        _roll_back(ctx, to or reference, by=by, yes=yes)
         return
     ctx.caller.require_person("undo")
-    name = ctx.memory.version(reference).version.name
+    last = ctx.memory.reviews.undoable(reference)
+    stored = ctx.memory.version(last[0].version_id)
+    name = stored.version.name
+    _require_yes(ctx, "Undo this?", _move_lines(name, last), yes=yes)
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
-    ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
+    others = ctx.memory.archive.namesakes(stored)
+    document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
+    ctx.report(document, *_move_lines(name, moves), lambda: namesake_lines(others))
 
 
-def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
+def _require_yes(ctx: CommandContext, question: str, lines: Iterable[str], *, yes: bool) -> None:
+    """Show what would change and go on only after a yes; a script passes --yes."""
+    if yes:
+        return
+    if ctx.as_json or not ctx.caller.at_terminal:
+        raise Mistake("nothing was changed: there is nobody to ask", code="needs_yes", hint="pass --yes")
+    print_parts(ctx.console, lines)
+    if not click.confirm(question):
+        raise GateRefusal("nothing was changed", code="not_wanted", hint="")
+
+
+def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:
     ctx.caller.require_person("rollback")
     stored = ctx.memory.version(reference)
     if not stored.version.id.startswith(reference):
@@ -494,8 +514,10 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
         short = stored.version.id[:10]
         message = f"{short} was never approved, so it cannot become current by a rollback"
         raise GateRefusal(message, code="never_approved", hint=f"run `tacit review {short}`")
-    moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
     name, short = safe(stored.version.name), stored.version.id[:10]
+    line = f"[bold]{name}[/bold]: {short} becomes current, and later versions are retired"
+    _require_yes(ctx, "Go back to it?", [line], yes=yes)
+    moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
 
 
