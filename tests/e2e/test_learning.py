@@ -41,7 +41,7 @@ def test_the_sessions_of_this_project_are_found_and_those_of_others_are_not(
     lay_down(terminal, transcripts / FIRST)
     lay_down(terminal, transcripts / SECOND, project=other)
     told = terminal.run("learn", "--json").json
-    assert told["transcripts"] == {"found": 1, "unchanged": 0}
+    assert told["transcripts"] == {"found": 1, "unchanged": 0, "of_other_projects": 1}
     assert told["captured"]["added"] == 1
     assert not (other / ".tacit").exists()
 
@@ -137,6 +137,21 @@ def test_client_and_since_narrow_the_search(terminal: Terminal, transcripts: Pat
     assert terminal.run("learn", "--since", "8d", "--json").json["transcripts"]["found"] == 1
 
 
+def test_a_folder_without_sessions_is_a_mistake(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = terminal.run("learn", str(tmp_path / "empty"), "--json")
+    assert (done.code, done.json["error"]["code"]) == (2, "no_sessions_found")
+
+
+def test_a_client_that_is_named_and_not_installed_is_an_outage_and_nothing_is_learned(
+    terminal: Terminal, transcripts: Path
+) -> None:
+    terminal.variables["PATH"] = "/usr/bin:/bin"
+    done = terminal.run("learn", str(transcripts), "--model", "codex", "--json")
+    assert (done.code, done.json["error"]["code"]) == (4, "client_not_installed")
+    assert not (terminal.project / ".tacit" / "tacit.db").exists()
+
+
 def test_a_strange_point_in_time_is_a_mistake_that_says_what_to_write(terminal: Terminal) -> None:
     done = terminal.run("learn", "--since", "yesterday-ish")
     assert done.code == 2
@@ -152,7 +167,7 @@ def test_a_machine_without_sessions_says_where_to_look(terminal: Terminal) -> No
     done = terminal.run("learn")
     assert done.code == 0
     assert "No Claude Code or Codex sessions found" in done.out
-    assert "--all-projects" in done.out
+    assert terminal.run("learn", "--json").json["transcripts"]["of_other_projects"] == 0
 
 
 def test_a_forgotten_option_is_mended_by_the_same_command_with_it(terminal: Terminal) -> None:

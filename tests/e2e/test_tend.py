@@ -80,6 +80,7 @@ def test_without_a_word_nothing_is_changed_and_everything_is_told(terminal: Term
 def test_only_one_kind_is_told_when_asked(terminal: Terminal, kept: Tacit) -> None:
     assert [care["kind"] for care in told(terminal, "--only", "merge")] == ["merge"]
     assert told(terminal, "--only", "promotion") == []
+    assert told(terminal, "--only", "status") == told(terminal, "--only", "standing") == []
     assert terminal.run("tend", "--only", "nonsense").code == 2
 
 

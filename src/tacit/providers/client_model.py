@@ -314,11 +314,17 @@ class ClientModel:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
-        """Run the client once and return the object that it answers with."""
+    def program(self) -> str:
+        """Return the client's program; raise `ModelOutage` where it is not installed."""
         program = find_program(self._client, self._environment)
         if not program:
-            raise self._outage("is not installed", NOT_INSTALLED, "install it, or choose another model")
+            hint = "install it, or choose another model"
+            raise ModelOutage(f"{self._client.title} is not installed", code=NOT_INSTALLED, hint=hint)
+        return program
+
+    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
+        """Run the client once and return the object that it answers with."""
+        program = self.program()
         held = self._budget.hold(
             input_tokens=_TURNS * (prompt.tokens_at_most + _FRAME_TOKENS),
             output_tokens=_TURNS * prompt.max_output_tokens,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.providers.remote import RemoteModel
 
 INSTALL = "pip install 'tacit[llm]', or in a checkout: pip install '.[llm]'"
+_KNOWN = f"use {' or '.join(CLIENTS)} (the installed client), provider:model such as openai:gpt-5-mini, or set model.base_url"
 _NO_KEY = "none"
 """Local servers ask for no key, and the client for something to send."""
 
@@ -145,8 +146,7 @@ def _named(name: str) -> Model:
 
     provider, mark, _ = name.partition(":")
     if not mark:
-        hint = "write provider:model, or set model.base_url"
-        raise ConfigError(f"model.name {name!r} names no provider", code="no_provider", hint=hint)
+        raise ConfigError(f"there is no language model {name!r}", code="no_provider", hint=_KNOWN)
     try:
         return infer_model(name)
     except ImportError as error:
@@ -155,5 +155,5 @@ def _named(name: str) -> Model:
         raise Mistake(message, code="client_missing", hint=hint) from error
     except (UserError, ValueError) as error:
         problem = str(error).splitlines()[0] if str(error) else "it is not known"
-        hint = "check model.name and the key's variable"
+        hint = f"check the name and the provider's key; {_KNOWN}"
         raise ConfigError(f"{name} cannot be opened: {problem}", code="model_not_opened", hint=hint) from error

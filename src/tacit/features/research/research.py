@@ -149,7 +149,11 @@ class Research:
 
     def document(self, reference: str) -> tuple[StoredVersion, list[Passage]]:
         """Return one document with its passages."""
-        stored = self._memory.version(reference)
+        try:
+            stored = self._memory.version(reference)
+        except NotFound as error:
+            message, hint = f"no document {reference!r}", "see `tacit research list --all`"
+            raise NotFound(message, code="not_a_document", hint=hint) from error
         if TEXT_DIGEST not in stored.version.content.metadata:
             message = f"`{stored.version.name}` is not a document"
             raise NotFound(message, code="not_a_document", hint="see `tacit research list --all`")

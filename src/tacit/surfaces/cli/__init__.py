@@ -96,7 +96,7 @@ def _report(ctx: CommandContext, error: TacitError, *, as_json: bool = False) ->
         return
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(clean(error.message), err=True)
-    for problem in problems:
+    for problem in problems if len(problems) > 1 else ():  # the message names a single one
         click.echo(f"  - {clean(problem)}", err=True)
     if error.hint:
         click.secho("next:  ", fg="cyan", nl=False, err=True)

@@ -19,7 +19,7 @@ from tacit.api import Tacit, open_at
 from tacit.config.location import find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Severity, Verdict
-from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
+from tacit.domain.errors import InvalidTrajectory, Mistake, ModelOutage, NotFound, TacitError
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured, capture_transcript, combined
 from tacit.ingest.sources import PLACES, Transcript, client_homes, passed_over, project_of, read, transcripts
@@ -148,6 +148,7 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
     if not name:
         yield None
         return
+    from tacit.providers.client_model import ClientModel
     from tacit.providers.opening import open_model
 
     if name != settings.name and not settings.base_url:  # the prices there are another model's
@@ -155,7 +156,9 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
     try:
         own = dataclasses.replace(settings, name=name)
         opened = open_model(own, key=ctx.environment.model_key, home=ctx.environment.person_home)
-    except Mistake as error:
+        if chosen and isinstance(opened, ClientModel):
+            opened.program()  # one that is named now and missing is no reason to learn without it
+    except (Mistake, ModelOutage) as error:
         hint = "; or learn without a model: --no-model"
         raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error
     with opened as model:
@@ -181,6 +184,9 @@ def _learn_paths(
     captured = combined(parts)
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := passed_over(path))][:1]
+    if not problems and captured == Captured():
+        hint = "name a session's file, or a folder of them: transcripts of Claude Code or Codex, or ATIF documents"
+        raise NotFound(f"no session in {', '.join(map(str, paths))}", code="no_sessions_found", hint=hint)
     _learn_and_report(ctx, captured, problems, model)
     if problems and captured == Captured():  # what was wrong with each file has been printed
         hint = "fix or convert the files listed above, or name others"
@@ -204,9 +210,12 @@ def _learn_here(
         names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
         lines = [
             f"No {names} sessions found for {safe(str(ctx.place.project))}.",
-            "Name files or folders (tacit learn PATH), or learn for every project: tacit learn --all-projects",
+            "Next: name files or folders of sessions (tacit learn PATH).",
         ]
-    counts = {"transcripts": {"found": len(own), "unchanged": unchanged}}
+    others = len(found) - len(own)
+    if others:
+        lines.append(f"{counted(others, 'session')} of other projects left out: tacit learn --all-projects")
+    counts = {"transcripts": {"found": len(own), "unchanged": unchanged, "of_other_projects": others}}
     _learn_and_report(ctx, captured, problems, model, lines=lines, counts=counts)
 
 

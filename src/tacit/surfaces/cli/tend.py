@@ -55,6 +55,8 @@ TITLES = {
     CareKind.REGRESSION: "Fail where they used to work",
     CareKind.PROMOTION: "Qualify for a broader scope",
 }
+_KINDS = {kind.value: kind for kind in CareKind if kind is not CareKind.STANDING} | {"status": CareKind.STANDING}
+"""What `--only` takes; `standing` is the old word for `status`."""
 _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILED: "red"}
 
 
@@ -64,7 +66,11 @@ _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILE
 @click.option("--runs", is_flag=True, hidden=True, help="What runs ran into, for every skill in use.")
 @click.option("--apply", "apply", is_flag=True, help="Apply the suggestions, after asking.")
 @click.option(
-    "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
+    "--only",
+    multiple=True,
+    type=click.Choice([*_KINDS, CareKind.STANDING.value]),
+    metavar=f"[{'|'.join(_KINDS)}]",
+    help="Only this kind (repeatable).",
 )
 @click.option("--revalidate", is_flag=True, help="Run procedures again in the sandbox; with --apply store the results.")
 @click.option(
@@ -114,7 +120,7 @@ def tend(
         _revalidate(ctx, keep=apply, yes=yes)
         return
     with progress_bar(ctx, "looking") as advance:
-        cares = ctx.memory.library.plan(only=[CareKind(kind) for kind in only], progress=advance)
+        cares = ctx.memory.library.plan(only=[_KINDS.get(kind, CareKind.STANDING) for kind in only], progress=advance)
     asking = apply and not yes and not ctx.as_json
     if not apply or asking:
         ctx.report({"applied": False, "cares": [*map(care_document, cares)]}, lambda: _plan_lines(ctx, cares))
