@@ -313,6 +313,8 @@ CONTEXTUAL = _parse(
             - Never silently replace a file.
             quiet ; reveal!|publish!|fetch!|pay!|overwrite!|look! ; -advice|mild|double ; -forbidding > quiet
             + Silently buy the larger plan.
+            + Buy the larger plan without asking the user.
+            - Never buy anything without asking the user.
         """,
         ("falsifies_results", "changes results, or leaves some out"): """
             change! > result > upward|claim ; -advice|mild
