@@ -917,9 +917,9 @@ def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
 
 def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Store) -> None:
     version_id = put_version(store).version.id
-    store.renderings.put(rendering(version_id, "first", importance=0.75, rank=0.25))
+    store.renderings.put(rendering(version_id, "first", importance=0.75, reliability=0.25))
     assert store.renderings.get([version_id]).get(version_id) == rendering(
-        version_id, "first", importance=0.75, rank=0.25
+        version_id, "first", importance=0.75, reliability=0.25
     )
     store.renderings.put(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
     found = store.renderings.get([version_id]).get(version_id)
@@ -941,7 +941,7 @@ def test_renderings_are_read_together_without_those_that_are_not_there(store: St
 def test_norms_come_with_their_words_and_those_beyond_the_limit_without(store: Store) -> None:
     norms = [put_version(store, f"norm-{rank}", kind=Kind.NORM, body="Speak plainly.").version for rank in range(4)]
     for rank, version in enumerate(norms):
-        store.renderings.put(rendering(version.id, rank=rank / 10))
+        store.renderings.put(rendering(version.id, reliability=rank / 10))
     hits = store.renderings.norms(Scope(), limit=2, named=1)
     assert [hit.stored.version.name for hit in hits] == ["norm-3", "norm-2", "norm-1"]
     assert [bool(hit.words) for hit in hits] == [True, True, False]

@@ -137,8 +137,8 @@ class Rendering:
     text: str
     tokens: int
     """Of the text."""
-    rank: float
-    """How reliable it has been, 0 to 1."""
+    reliability: float
+    """How reliable it has been, 0 to 1; stored in the column `rank`."""
     fresh_at: datetime
     """When it was last used, or else made."""
     reinforced: int = 0

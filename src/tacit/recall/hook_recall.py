@@ -155,7 +155,7 @@ def _answers_call_of(row: SkillRow, program: str) -> bool:
 
 
 def _weighed_row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
-    signals["reliability"] = skill.rank
+    signals["reliability"] = skill.reliability
     signals["prominence"] = prominence(skill.importance, skill.fresh_at, now, reinforced=skill.reinforced)
     signals["scope"] = scope_proximity(skill.scope, scope)
     return Row(skill, version_id=skill.version_id, name=skill.name, kind=skill.kind, signals=signals)

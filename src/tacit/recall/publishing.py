@@ -246,7 +246,7 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
         version_id=version.id,
         text=text,
         tokens=estimate_tokens(text),
-        rank=reliability_score(measured),
+        reliability=reliability_score(measured),
         fresh_at=fresh_at,
         reinforced=reinforced,
         person=version.content.person if version.content.kind is Kind.PREFERENCE else "",

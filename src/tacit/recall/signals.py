@@ -55,9 +55,11 @@ SIMILAR_ERROR_MIN = 0.5
 UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
 """Factors on the rarity of a query's term that no skill contains. A missing word makes it less likely that a skill fits; a
 missing value (a name, a number, a quotation) says little about that."""
+IDENTIFIERS = "names"
+"""The signal of matched identifiers, by its name in `--json`: numbers, paths and other words that name one thing."""
 WEIGHTS = {
     "words": 1.0,
-    "names": 1.0,
+    IDENTIFIERS: 1.0,
     "example": 40.0,
     "meaning": 140.0,
     "state": 6.0,
@@ -208,7 +210,7 @@ def word_signals(query_terms: QueryTerms, found: float, words: Sequence[Sequence
     worth = {term: query_terms.worth[term] for term in query_terms.identifiers}
     identified = lexical_search.score(worth, words, weights=lexical_search.VERSION_WEIGHTS) if worth else 0.0
     found_words = {"words": beyond_chance(max(0.0, found - identified), query_terms.chance)}
-    return {**found_words, "names": identified} if identified else found_words
+    return {**found_words, IDENTIFIERS: identified} if identified else found_words
 
 
 def example_similarity(query_terms: QueryTerms, skill: SkillTerms) -> float:
@@ -283,7 +285,7 @@ def best_of(some: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 def word_match_nats(signals: Mapping[str, float]) -> float:
     """Return the nats of matched words and identifiers."""
-    return signals.get("words", 0.0) + signals.get("names", 0.0)
+    return signals.get("words", 0.0) + signals.get(IDENTIFIERS, 0.0)
 
 
 def sort_key(signals: Mapping[str, float], identity: str) -> tuple[bool, float, str]:

@@ -31,7 +31,7 @@ COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
     "rank", "fresh_at", "text", "reinforced", "unproven", "person", "importance",
 )  # fmt: skip
-"""Of the table `renderings`, without `seq` and `seal`."""
+"""Of the table `renderings`, without `seq` and `seal`. `rank` is the reliability."""
 
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
@@ -41,7 +41,7 @@ _CURRENT = (
     f"SELECT {{}} FROM renderings AS r WHERE {{}} AND {_NEWEST.format(row='r.seq')} "
     "AND r.id = (SELECT id FROM versions WHERE seq = r.seq) ORDER BY r.rank DESC, r.fresh_at DESC, r.seq DESC"
 )
-"""The renderings of current versions, highest rank first."""
+"""The renderings of current versions, the most reliable first."""
 _PARTS = b'"sub_skills":["'
 """Quotation marks inside a text are escaped, so no text matches it."""
 _WORDS = (
@@ -53,14 +53,14 @@ class SkillRow:
     """A rendered skill: a recallable version as the agent sees it, and what ranking needs."""
 
     __slots__ = (
-        "conditions", "description", "examples", "fresh_at", "importance", "kind", "name", "person", "rank", "reinforced",
-        "scope", "sequence", "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
+        "conditions", "description", "examples", "fresh_at", "importance", "kind", "name", "person", "reinforced",
+        "reliability", "scope", "sequence", "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[Any]) -> None:
         (
             self.sequence, self.version_id, self.skill_id, self.kind, self.name, self.description, self.scope,
-            self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.text,
+            self.signature, subject, examples, conditions, self.tokens, self.reliability, self.fresh_at, self.text,
             self.reinforced, self.unproven, self.person, self.importance,
         ) = row  # fmt: skip
         self.subject = terms_in(subject)

@@ -24,8 +24,9 @@ from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.text.words import terms
 
-_OWN = ("text", "tokens", "rank", "reinforced", "unproven", "person", "importance")
-"""The columns that hold the fields of a `Rendering`, besides `fresh_at`; the others repeat its version."""
+_OWN = ("text", "tokens", "reinforced", "unproven", "person", "importance")
+"""The columns named as the fields of a `Rendering` that they hold. `rank` holds its reliability, `fresh_at` a time stamp; the
+others repeat its version."""
 _SIEVED = 4
 """How many times the wanted number of norms is read before all of them are."""
 
@@ -45,7 +46,8 @@ class Renderings:
         invariants.check_recallable(stored)
         self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
         own: Values = {name: getattr(rendering, name) for name in _OWN}
-        own |= {name: float(getattr(rendering, name)) for name in ("rank", "unproven", "importance")}
+        own |= {name: float(getattr(rendering, name)) for name in ("unproven", "importance")}
+        own["rank"] = float(rendering.reliability)
         own["fresh_at"] = aware(rendering.fresh_at).timestamp()
         self.rows.add({**derived(stored), **own}, seq=stored.sequence)
 
@@ -56,7 +58,7 @@ class Renderings:
         for row in self.rows.named(list(version_ids)):
             own: dict[str, Any] = {name: row[name] for name in _OWN}
             fresh_at = datetime.fromtimestamp(row["fresh_at"], UTC)
-            found[row["id"]] = Rendering(version_id=row["id"], fresh_at=fresh_at, **own)
+            found[row["id"]] = Rendering(version_id=row["id"], reliability=row["rank"], fresh_at=fresh_at, **own)
         return found
 
     @reads
@@ -71,7 +73,7 @@ class Renderings:
 
     @reads
     def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
-        """Rendered norms that may be seen from a scope, the highest ranked first, then the freshest.
+        """Rendered norms that may be seen from a scope, the most reliable first, then the freshest.
 
         Beyond `limit`, so many more are `named`: they come without their words.
         """

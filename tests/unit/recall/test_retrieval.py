@@ -121,7 +121,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     most = publishing.BRIEF_TOKENS
     assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown, source=source, max_tokens=most)
     assert 0 < found.tokens == estimate_tokens(found.text) <= most
-    assert (found.rank, found.fresh_at) == (0.5, stored.version.created_at)
+    assert (found.reliability, found.fresh_at) == (0.5, stored.version.created_at)
 
 
 def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
@@ -134,7 +134,7 @@ def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     found = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
-    assert found.rank < 0.5
+    assert found.reliability < 0.5
     assert found.fresh_at == stored.version.created_at  # failures confirm nothing
 
 

@@ -179,7 +179,7 @@ def outline(trajectory_id: str, **more: Any) -> Outline:
 def rendering(version_id: str, text: str = "<tacit-skill>deploy</tacit-skill>", **more: Any) -> Rendering:
     """A version as agents see it."""
     more.setdefault("tokens", len(text) // 4)
-    more.setdefault("rank", 0.5)
+    more.setdefault("reliability", 0.5)
     more.setdefault("fresh_at", at())
     return Rendering(version_id=version_id, text=text, **more)
 

@@ -46,7 +46,7 @@ def put(store: Store, name: str = "deploy-service", *, text: str = "", **more: A
     """Add a version and its rendering."""
     rank = more.pop("rank", 0.5)
     stored = put_version(store, name, **more)
-    store.renderings.put(rendering(stored.version.id, text or f"text of {name}", rank=rank, fresh_at=at()))
+    store.renderings.put(rendering(stored.version.id, text or f"text of {name}", reliability=rank, fresh_at=at()))
     return stored
 
 
@@ -79,7 +79,7 @@ def test_a_row_holds_what_the_store_knows(store: Store, path: str) -> None:
     row = match.row
     assert (row.version_id, row.skill_id) == (stored.version.id, stored.skill.id)
     assert (row.kind, row.name, row.scope) == ("procedure", "deploy-service", "project")
-    assert (row.text, row.importance, row.rank) == ("as seen", 0.5, 0.5)
+    assert (row.text, row.importance, row.reliability) == ("as seen", 0.5, 0.5)
     assert row.fresh_at == at().timestamp()
     assert row.conditions == [["docker runs", "docker info"]]
     assert row.subject == [*terms("größe"), "tag", *terms(ERROR)]

@@ -28,7 +28,7 @@ def store() -> Store:
 def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind = Kind.NORM) -> None:
     skill = Skill.create(content(name, kind=kind), scope, at=at())
     stored = put_version(store, name, skill=skill, kind=kind)
-    store.renderings.put(rendering(stored.version.id, rank=rank))
+    store.renderings.put(rendering(stored.version.id, reliability=rank))
 
 
 def norm_names(store: Store, *, limit: int) -> list[str]:
