@@ -30,6 +30,7 @@ from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
 from tacit.gate import checks as checks_module
+from tacit.gate.checks.pattern_rules import EVERY_TASK
 from tacit.gate.checks.safety import SAFETY_IDENTITY, hidden_text, hidden_texts, source_findings
 from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
@@ -45,15 +46,6 @@ ORDERS_MAX = 8
 _CONTENTS_CACHED = 2048
 _TEXTS_CACHED = 4096
 _ORDER_EXCERPT_MAX = 160
-# A line that applies to every task is reported here whatever it orders, by its origin. `checks/prose` reads single sentences
-# with a pattern of its own (`_BROAD_ORDER`); both report the rule `standing_order`.
-_EVERY_TASK = re.compile(
-    r"\b(?:always|never|regardless|no matter (?:what|which|who|how)|under (?:no|any|all) circumstances?|at all times"
-    r"|in (?:all|every) cases?|without exceptions?|from now on|(?:each|every) (?:single )?time"
-    r"|every (?:task|session|request)|(?:after|for) (?:each|every|any) (?:task|session|request)"
-    r"|before (?:finali[sz]ing|finishing|you finish|completing|the final))\b",
-    re.IGNORECASE,
-)
 
 
 # --- all checks together ----------------------------------------------------------------------------------------------
@@ -182,7 +174,7 @@ def standing_orders(content: SkillContent, origins: Mapping[str, Origin], proven
         by_person = origin_at(origins, path).rank >= Origin.USER.rank
         if by_person and (not provenance.by_tacit or path.startswith("example_queries")):
             continue
-        for match in _EVERY_TASK.finditer(text):
+        for match in EVERY_TASK.finditer(text):
             start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
             yield replace(
                 finding("standing_order", field=path, where=field_name(path), word=match.group()),

@@ -14,6 +14,15 @@ from tacit.gate.checks.text_segments import TextSegment
 
 PER_RULE_MAX = 5
 """Findings of one rule in one segment; further ones add nothing."""
+EVERY_TASK = re.compile(
+    r"\b(?:always|never|regardless|unconditionally|no matter (?:what|which|who|how)|under (?:no|any|all) circumstances?"
+    r"|at all times|in (?:all|every) cases?|without exceptions?|from now on|(?:each|every) (?:single )?time"
+    r"|every (?:task|session|request)|(?:after|for) (?:each|every|any) (?:task|session|request)"
+    r"|before (?:finali[sz]ing|finishing|answering|responding|you finish|completing|the final))\b",
+    re.IGNORECASE,
+)
+"""Words of an order that applies to every task. `content_checks` reports lines with them by their origin, the check of prose
+where such an order has consequences; both as `standing_order`."""
 
 
 @dataclass(frozen=True, slots=True)

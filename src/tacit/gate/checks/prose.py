@@ -17,6 +17,7 @@ from functools import lru_cache
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.domain.skill_fields import FieldRole, has_role
+from tacit.gate.checks.pattern_rules import EVERY_TASK
 from tacit.gate.checks.prose_rules import AGAINST_USERS, CONTEXTUAL, broken_rules
 from tacit.gate.checks.secret_flows import is_well_known
 from tacit.gate.checks.text_segments import TextSegment, text_segments
@@ -106,14 +107,6 @@ _COMMON_IN_REFERENCES = frozenset(
     {"destruction", "disabled_safety", "forgery", "harmful_order", "payment", "persistence", "remote_instructions"}
 )
 """Rules whose words also occur in references and examples of benign skills."""
-# Words of a sentence that make a risky one more severe; without a risk it is only noted. `content_checks` has a pattern of
-# its own (`_EVERY_TASK`) for lines that are reported by their origin. Neither includes the other.
-_BROAD_ORDER = re.compile(
-    r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
-    r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
-    r"|before (?:finali[sz]ing|finishing|answering|responding|you finish))\b",
-    re.IGNORECASE,
-)
 _NON_ENGLISH_OVERRIDES = re.compile(
     r"ignora (?:todas )?las instrucciones|ignore[zr]? (?:toutes )?les instructions"
     r"|ignorier\w* (?:alle |die )?(?:vorherigen |bisherigen )?anweisungen|ignore (?:todas )?as instru[çc][õo]es"
@@ -219,7 +212,7 @@ def _off_topic_findings(
                     continue
             is_risky = True
             yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
-        if _BROAD_ORDER.search(sentence.text):
+        if EVERY_TASK.search(sentence.text):
             severity = Severity.MEDIUM if is_risky and not is_weak else Severity.LOW
             reason = "applies to every task" + (", and has consequences" if is_risky else "")
             yield segment.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
