@@ -40,7 +40,6 @@ ITEM_TOKENS_MAX = 1200
 SHOWN_CASES = 6
 SHOWN_PITFALLS = 4
 SHOWN_NAMES = 6
-"""Kinds that are nothing without what they tell first."""
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
 
