@@ -66,7 +66,7 @@ _NOTHING = {
     ReasonCode.OVER_BUDGET: "the best match does not fit into the token budget",
     ReasonCode.NONE_REQUESTED: "none requested",
     ReasonCode.ALREADY_SHOWN: "the best match is already shown in this session",
-    ReasonCode.NOTHING_LEARNED: "nothing was learned yet",
+    ReasonCode.NOTHING_LEARNED: "nothing was learned yet (`tacit learn`)",
     ReasonCode.NOTHING_APPROVED: "nothing is approved; {count} wait for `tacit review`",
     ReasonCode.NOTHING_IN_USE: "nothing is in use any more (`tacit skills --all`)",
     ReasonCode.PAUSED: "Tacit is paused here (tacit pause --resume ends it)",

@@ -19,7 +19,7 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, account_name, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
-from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
@@ -166,6 +166,16 @@ class CommandContext:
             message = "a decision needs the name of the person who decides"
             raise Mistake(message, code="no_person", hint="pass --by NAME")
         return known
+
+    def require_yes(self, question: str, *parts: ReportPart, yes: bool) -> None:
+        """Show what would change and go on only after a yes; a script passes --yes."""
+        if yes:
+            return
+        if self.as_json or not self.caller.at_terminal:
+            raise Mistake("nothing was changed: there is nobody to ask", code="needs_yes", hint="pass --yes")
+        print_parts(self.console, parts)
+        if not click.confirm(question):
+            raise GateRefusal("nothing was changed", code="not_wanted")
 
     def close(self) -> None:
         """Release the store if it was opened."""

@@ -23,7 +23,7 @@ from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, by_option, command_options
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.review import confirmed
-from tacit.surfaces.cli.review_page import Reply, ask, grave_ones, show_candidate
+from tacit.surfaces.cli.review_page import Reply, grave_ones, show_candidate
 from tacit.surfaces.cli.views import STATUS_STYLE, colored_difference
 
 _RESULT = {Relation.REINFORCE: "was already there", Relation.MERGE: "is there with new wording"}
@@ -115,15 +115,8 @@ def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: 
             ctx.console.print(f"[yellow]objection:[/yellow] {safe(sentence(each))}", soft_wrap=True)
         if _is_rewritten(preview):
             ctx.console.print(colored_difference(preview.stored.version.content, preview.content))
-    if yes:
-        return
-    if ctx.as_json or not ctx.caller.at_terminal:
-        message = f"`{name}` was not promoted: there is no terminal to ask"
-        raise Mistake(message, code="needs_yes", hint="pass --yes")
     wording = " with this wording" if _is_rewritten(preview) else ""
-    if ask(ctx, f"Promote it to {preview.scope}{wording}?") is not Reply.YES:
-        hint = "edit it (tacit skills edit), then promote it"
-        raise GateRefusal(f"`{name}` was not promoted", code="not_wanted", hint=hint)
+    ctx.require_yes(f"Promote it to {preview.scope}{wording}?", yes=yes)
 
 
 def _is_rewritten(preview: PromotionPreview) -> bool:

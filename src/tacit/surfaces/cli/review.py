@@ -7,7 +7,7 @@ decides nothing. What a page shows is in `review_page`; the rules are the gate's
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import click
@@ -29,7 +29,7 @@ from tacit.surfaces.cli.context import (
     discard_typed_ahead,
     progress_bar,
 )
-from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
+from tacit.surfaces.cli.report import ReportPart, fields, safe
 from tacit.surfaces.cli.review_page import (
     Reply,
     ask,
@@ -481,22 +481,11 @@ def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: b
     last = ctx.memory.reviews.undoable(reference)
     stored = ctx.memory.version(last[0].version_id)
     name = stored.version.name
-    _require_yes(ctx, "Undo this?", _move_lines(name, last), yes=yes)
+    ctx.require_yes("Undo this?", *_move_lines(name, last), yes=yes)
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
     others = ctx.memory.archive.namesakes(stored)
     document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
     ctx.report(document, *_move_lines(name, moves), lambda: namesake_lines(others))
-
-
-def _require_yes(ctx: CommandContext, question: str, lines: Iterable[str], *, yes: bool) -> None:
-    """Show what would change and go on only after a yes; a script passes --yes."""
-    if yes:
-        return
-    if ctx.as_json or not ctx.caller.at_terminal:
-        raise Mistake("nothing was changed: there is nobody to ask", code="needs_yes", hint="pass --yes")
-    print_parts(ctx.console, lines)
-    if not click.confirm(question):
-        raise GateRefusal("nothing was changed", code="not_wanted", hint="")
 
 
 def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:
@@ -516,7 +505,7 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> No
         raise GateRefusal(message, code="never_approved", hint=f"run `tacit review {short}`")
     name, short = safe(stored.version.name), stored.version.id[:10]
     line = f"[bold]{name}[/bold]: {short} becomes current, and later versions are retired"
-    _require_yes(ctx, "Go back to it?", [line], yes=yes)
+    ctx.require_yes("Go back to it?", line, yes=yes)
     moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
 

@@ -106,7 +106,8 @@ def _support_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
     support = ctx.memory.reviews.support(version)
     moment = _moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
-    yield f"[bold]Why:[/bold] seen in {counted(support.attempts, 'session')}; agents see it {moment}{before}."
+    seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
+    yield f"[bold]Why:[/bold] {seen}; agents see it {moment}{before}."
     for snippet in support.snippets:
         when = f"{snippet.at:%Y-%m-%d} " if snippet.at else ""
         failed = " [red]failed[/red]" if snippet.failed else ""

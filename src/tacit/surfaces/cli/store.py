@@ -123,13 +123,7 @@ def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: b
     ctx.caller.require_person("restore")
     name = ctx.person(by)
     database = ctx.place.database
-    if not yes:
-        if ctx.as_json or not ctx.caller.at_terminal:
-            hint = "pass --yes to do it without a question"
-            raise Mistake("restoring replaces the store", code="needs_yes", hint=hint)
-        if not click.confirm(f"Replace {clean(database)} by {clean(str(file))}?"):
-            ctx.console.print("Nothing was replaced.")
-            return
+    ctx.require_yes(f"Replace {clean(database)} by {clean(str(file))}?", yes=yes)
     ctx.place.prepare()
     chosen = [key.replace("_", "-") for key, given in options.items() if given]
     looked, done = restore_backups.restore_backup(
