@@ -57,6 +57,7 @@ class CareReason(StrEnum):
     NEVER_FOLLOWED = "never_followed"
     BETTER_WITHOUT = "better_without"
     FIX_NO_LONGER_HELPS = "fix_no_longer_helps"
+    TAKEN_BACK = "taken_back"
     SAME_AS = "same_as"
     SUPERSEDED_BY_VERSION = "superseded_by_version"
     SUPERSEDED_BY_SKILL = "superseded_by_skill"

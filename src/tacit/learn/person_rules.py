@@ -10,13 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice, pairwise
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline, Wish
 from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.learn.call_records import acts
 from tacit.learn.fixes import CODE_FILE
@@ -24,6 +25,7 @@ from tacit.learn.statements import ONE_TIME, UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.command_forms import command_forms
+from tacit.text.opposition import opposed
 from tacit.text.shell import Command
 from tacit.text.similarity import jaccard
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, tool_calls
@@ -376,6 +378,40 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
             made_by=MADE_BY,
         ),
     )
+
+
+# --- wishes that are taken back ---------------------------------------------------------------------------------------
+
+_PART = re.compile(r"[,;:]\s+|\s+(?:and|but|unless|except|only when|as long as)\s+")
+_LEAST_SHARED = 2
+"""Words that a rule and a later wish must share before they are compared."""
+
+
+def taken_back(
+    rules: Iterable[tuple[StoredVersion, datetime | None]], outlines: Sequence[Outline]
+) -> Iterator[tuple[StoredVersion, str]]:
+    """Yield the rules that a person spoke against later, each with the two sentences.
+
+    Each rule comes with the time when it was approved, if it was: what was said before that does not count against it.
+    """
+    said = [(each, wish, term_set(wish.text)) for each in outlines for wish in each.wishes if wish.at]
+    began = {each.trajectory_id: each.at for each in outlines}
+    for stored, approved_at in rules:
+        version = stored.version
+        times = [at for each in version.provenance.trajectory_ids if (at := began.get(each))]
+        if not times:
+            continue
+        since = max([*times, approved_at] if approved_at else times)
+        own, words = set(version.provenance.trajectory_ids), term_set(version.content.description)
+        bans = filter(_OPPOSITE.search, _PART.split(version.content.description))
+        rule = "\n".join([version.content.description, *bans])
+        later = (
+            wish.text
+            for outline, wish, wished in said
+            if wish.at and wish.at > since and outline.trajectory_id not in own and len(words & wished) >= _LEAST_SHARED
+        )
+        if why := next(filter(None, (opposed(rule, text) for text in later)), ""):
+            yield stored, why
 
 
 # --- the corrected action ---------------------------------------------------------------------------------------------

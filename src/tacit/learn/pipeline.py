@@ -15,16 +15,17 @@ from datetime import datetime
 
 from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Candidate, Relation, Verdict
+from tacit.domain.care import BY_ITSELF, CareReason
 from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.evidence import Assessment
 from tacit.domain.fact import Fact
 from tacit.domain.ledger import About, pinned
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
 from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.reach import CARD
-from tacit.domain.skill import Kind, SkillContent, SkillVersion
-from tacit.domain.stored import Episode
+from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.ingest.client_memories import Statement, find_statement, known_statements
@@ -39,7 +40,7 @@ from tacit.learn.like_runs import DraftMerger
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
-from tacit.learn.person_rules import repeated_wishes
+from tacit.learn.person_rules import repeated_wishes, taken_back
 from tacit.learn.project_facts import card_candidate, project_facts
 from tacit.learn.reading import Reader
 from tacit.learn.reading.digest import SessionRecord
@@ -90,6 +91,8 @@ class LearningPass:
         self._learn_from_groups()
         if self._reader:
             self._learn_by_reading(self._reader, progress)
+        if waiting or self._reader:
+            self._withdraw_taken_back_rules()
         return LearningReport(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
@@ -182,6 +185,29 @@ class LearningPass:
         with self._store.transaction():
             self._verdicts += map(self._admit, candidates)
             reader.mark_used()
+            for version_id, by in reader.contradicted.items():
+                self._withdraw(self._store.version(version_id), coded(CareReason.TAKEN_BACK, why=by))
+
+    def _withdraw_taken_back_rules(self) -> None:
+        """Withdraw the rules that a person spoke against in a later session than those that they come from."""
+        rules = self._store.catalogue(kinds=RULE_KINDS, statuses=RECALLABLE | {Status.CANDIDATE})
+        counted = [(each, self._approved_at(each)) for each in rules if each.version.provenance.by_tacit]
+        if counted:
+            with self._store.transaction():
+                for stored, words in taken_back(counted, self._store.outlines.all()):
+                    self._withdraw(stored, coded(CareReason.TAKEN_BACK, why=words))
+
+    def _approved_at(self, stored: StoredVersion) -> datetime | None:
+        is_approved = stored.status in RECALLABLE
+        return self._store.transitions(stored.version.id)[-1].at if is_approved else None
+
+    def _withdraw(self, stored: StoredVersion, reason: CodedReason) -> None:
+        """Set a version aside, or reject it where it waits; not one that a person pinned."""
+        if stored.skill.id in pinned(self._store.remarks(stored.skill.id, about=About.PIN)):
+            return
+        if stored.status in RECALLABLE or stored.status is Status.CANDIDATE:
+            after = Status.STALE if stored.status in RECALLABLE else Status.REJECTED
+            self._store.add_transition(stored.transition_to(after, str(reason), by=BY_ITSELF, at=self._now()))
 
     def _fix_lessons(self, counter: FixCounter, waiting: set[str]) -> Iterator[Candidate]:
         """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""

@@ -25,6 +25,7 @@ SENTENCES: Mapping[str, str] = {
     CareReason.NEVER_FOLLOWED: "shown {shown} times, and followed in none of the {examined} examined runs",
     CareReason.BETTER_WITHOUT: "runs with it succeed {least:.0%} to {most:.0%} less often than runs without it",
     CareReason.FIX_NO_LONGER_HELPS: "the last {sessions} sessions that met the error got no help from it",
+    CareReason.TAKEN_BACK: "the person said otherwise in a later session: {why}",
     # merging
     CareReason.SAME_AS: "same content as the draft `{name}` (similarity {similarity:.2f})",
     CareReason.SUPERSEDED_BY_VERSION: "a newer version was approved: {id}",

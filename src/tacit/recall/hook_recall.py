@@ -6,6 +6,8 @@ has no filters by tool, category or reliability: the index does not hold what th
 
 from __future__ import annotations
 
+import re
+
 from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.recall.ranking import (
@@ -55,6 +57,16 @@ FIRST_PROMPT_NATS, LATER_PROMPT_NATS = 25.0, 40.0
 """What must speak for a skill of these kinds before a prompt brings it (`occasion_nats`), at the first prompt of a session and
 at later ones. One or two rare words are not enough. Calibrated in docs/lab.md; larger values show less."""
 MAX_RULES_READ = 200
+LEAST_WITHOUT_NAMES = 0.5
+"""The share of these nats that the prompt must bring without the files, addresses and code it names: a note on a file comes
+where the task is about the same thing, not whenever the file is named."""
+MAX_TASK_CHARACTERS = 500
+"""Of what a prompt says without names: what follows is mostly pasted, and its many words match anything."""
+_NAMED = re.compile(
+    r"`[^`\n]+`|\[[^\]\n]{1,120}\]\([^)\n]{1,200}\)|https?://\S+|@?(?:[\w.~-]*/)+[\w.-]+|"
+    r"\b[\w-]+\.(?:c|cc|cpp|cs|css|go|h|html|java|jsx?|json|kt|md|php|py|rb|rs|sh|sql|swift|toml|tsx?|vue|ya?ml)\b"
+)
+"""Code, links, addresses, paths and file names in a prompt."""
 CALL_TERM = "call"
 """The first term of a lesson's tags where it is about one command (the tag `call:GOAL`); the terms of its program follow."""
 
@@ -81,7 +93,8 @@ class HookLimits:
 def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple[list[SkillRow], list[SkillRow]]:
     """Return the norms and preferences that a session starts with, the best first, and its card of facts.
 
-    Of one kind and name only the narrowest scope is in it, and of equal texts the first.
+    Of one kind and name only the narrowest scope is in it, and of equal texts the first. A rule that names its occasion waits
+    for it; a preference only until a second session confirms it, since what a person says again is a way of working.
     """
     found = [*index.norms(scope=scope, limit=MAX_RULES_READ), *index.cards(scope=scope)]
     rows = [
@@ -94,7 +107,8 @@ def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple
     for row in sort_rows(kept, 0.0):
         best_first.setdefault(row.source.text, row.source)
     shown = best_first.values()
-    return [row for row in shown if row.kind != "fact"], [row for row in shown if row.kind == "fact"]
+    standing = [row for row in shown if not row.examples or (row.kind == "preference" and row.reinforced)]
+    return [row for row in standing if row.kind != "fact"], [row for row in shown if row.kind == "fact"]
 
 
 def for_task(
@@ -104,6 +118,8 @@ def for_task(
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
     matches, frequencies, corpus_size = index.by_words(found, limit=CANDIDATE_HITS)
     asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), identifiers=identifiers_in(text))
+    task = _NAMED.sub(" ", text)[:MAX_TASK_CHARACTERS] if limits.by_words else ""
+    unnamed = QueryTerms(known_query_terms(task, frequencies), asked.rarity)
     rows = []
     for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
         name, description, body, _ = match.words
@@ -116,7 +132,13 @@ def for_task(
             signals["example"] = alike
         if near is not None:
             signals["meaning"] = vector_weight(len(asked.terms)) * max(0.0, near)
-        rows.append(_weighed_row(match.row, signals, scope=scope, now=now))
+        row = _weighed_row(match.row, signals, scope=scope, now=now)
+        if limits.by_words and _is_by_occasion(match.row):
+            nats = score(unnamed.worth, match.words, weights=VERSION_WEIGHTS)
+            alike = example_similarity(unnamed, skill_words)
+            least = occasion_nats({**word_signals(unnamed, nats, match.words), "example": alike})
+            row.relevant = least >= LEAST_WITHOUT_NAMES * limits.min_nats and occasion_nats(signals) >= limits.min_nats
+        rows.append(row)
     return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
 
 
@@ -188,7 +210,7 @@ def _decide(
         later = [row for row in kept if row.kind in BY_OCCASION and not row.source.examples]
         filtered += [Rejected(row, ReasonCode.OTHER_MOMENT, kind=row.kind, name=row.name) for row in later]
         kept = [row for row in kept if row not in later]
-        _choose_by_occasion(kept, limits.min_nats, skip)
+        _choose_by_occasion(kept, skip)
     budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     decision = decide(
         kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
@@ -197,12 +219,17 @@ def _decide(
     return decision
 
 
-def _choose_by_occasion(rows: list[Row], min_nats: float, skip: Collection[str]) -> None:
-    """Mark which skills of the kinds in `BY_OCCASION` are relevant now: the few best of those that were not shown."""
-    found = [row for row in rows if row.kind in BY_OCCASION and row.version_id not in skip]
+def _is_by_occasion(skill: SkillRow) -> bool:
+    """Return whether a prompt brings a skill by its occasion: also a procedure of which only one line is shown."""
+    return skill.kind in BY_OCCASION or bool(skill.examples and skill.text.startswith("- "))
+
+
+def _choose_by_occasion(rows: list[Row], skip: Collection[str]) -> None:
+    """Keep the few best as relevant, of the skills that come by their occasion and were not shown."""
+    found = [row for row in rows if _is_by_occasion(row.source) and row.relevant and row.version_id not in skip]
     found.sort(key=lambda row: (-occasion_nats(row.signals), row.version_id))
-    for position, row in enumerate(found):
-        row.relevant = position < MAX_BY_OCCASION and occasion_nats(row.signals) >= min_nats
+    for row in found[MAX_BY_OCCASION:]:
+        row.relevant = False
 
 
 def _scoped_name(row: Row) -> ScopedName:

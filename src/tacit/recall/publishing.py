@@ -28,7 +28,7 @@ from tacit.evidence.usage import changes_prominence, importance_of, prominence_o
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
-from tacit.render.hook_text import LINE_KINDS, hook_text
+from tacit.render.hook_text import LINE_KINDS, hook_text, pointer_line
 from tacit.store import Store
 from tacit.store.connection import MEMORY
 from tacit.text.words import estimate_tokens
@@ -232,14 +232,16 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
             source = render.source_line(version)
             most = render.ITEM_TOKENS_MAX  # a shorter quotation would be none
             return render.quote(version.content, quoted, status=stored.status, source=source, max_tokens=most)
-        return render.render_item(
+        block = render.render_item(
             version.content,
             status=stored.status,
             reliability=measured,
             source=render.source_line(version, elsewhere),
             max_tokens=BRIEF_TOKENS,
             parts=parts,
+            only_whole=version.content.kind is Kind.PROCEDURE,
         )
+        return block or pointer_line(version.content)
 
     text = written()
     return Rendering(

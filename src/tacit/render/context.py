@@ -73,9 +73,11 @@ def render_item(
     source: str = "",
     max_tokens: int | None = None,
     parts: Mapping[str, SkillContent] = _NO_PARTS,
+    only_whole: bool = False,
 ) -> str:
     """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits, or the rule of a norm.
 
+    With `only_whole` it is empty too where what any kind of skill tells first does not fit: its steps, parts or text.
     `source` says where it came from (see `source_line`). `parts` are the skills that a composite is made of, by name, as
     far as they are known: each is then shown with the case that calls for it.
     """
@@ -88,7 +90,9 @@ def render_item(
     for place in sorted(range(len(sections)), key=lambda place: sections[place].need):
         tried = ({**kept, place: form} for form in sections[place].forms)
         kept = next((each for each in tried if estimate_tokens(_block(heading, each, sections)) <= limit), kept)
-    if content.kind in RULE_KINDS and any(s.need == 0 and place not in kept for place, s in enumerate(sections)):
+    if (only_whole or content.kind in RULE_KINDS) and any(
+        s.need == 0 and place not in kept for place, s in enumerate(sections)
+    ):
         return ""
     block = _block(heading, kept, sections)
     return block if estimate_tokens(block) <= limit else ""

@@ -1,7 +1,7 @@
 """What a hook shows of a lesson, a norm, a preference or the card of facts: plain lines without tags.
 
-Other kinds are shown as blocks (`context`). A line says one thing in at most 60 tokens; more is had on request. Rules have a
-bullet of their own, so that nobody takes a sentence for a command.
+Other kinds are shown as blocks (`context`), or by one line where their steps do not fit. A line says one thing in at most 60
+tokens; more is had on request. Rules have a bullet of their own, so that nobody takes a sentence for a command.
 """
 
 from __future__ import annotations
@@ -32,10 +32,19 @@ def hook_text(content: SkillContent) -> str:
     described, advice = plain_line(content.description), plain_line(_advice(content))
     line = described if _holds(described, advice) else f"{described} {advice}"
     bullet = "•" if content.kind in RULE_KINDS else "-"
-    if len(line) <= LINE_CHARACTERS:
-        return f"{bullet} {line}"
-    more = _DETAILS.format(plain_line(content.name))
-    return f"{bullet} {line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
+    return f"{bullet} {line}" if len(line) <= LINE_CHARACTERS else f"{bullet} {_shortened(line, content.name)}"
+
+
+def pointer_line(content: SkillContent) -> str:
+    """Return one line on a skill whose steps have no space: what it does, and how to see the steps."""
+    described, more = plain_line(content.description), _DETAILS.format(plain_line(content.name))
+    whole = f"{described}{more}"
+    return f"- {whole}" if len(whole) <= LINE_CHARACTERS else f"- {_shortened(described, content.name)}"
+
+
+def _shortened(line: str, name: str) -> str:
+    more = _DETAILS.format(plain_line(name))
+    return f"{line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
 
 
 def plain_line(text: str) -> str:

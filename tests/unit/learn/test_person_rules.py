@@ -205,6 +205,36 @@ def test_learning_counts_over_passes_and_a_repeated_rule_stays_one_skill() -> No
     assert names == [set(), set(), {"use-quill-2"}, both, both]
 
 
+RULE, OPPOSITE = (
+    "Never write the full date in the report header.",
+    "In the monthly report header, write the full date again",
+)
+
+
+def test_a_rule_that_waits_is_withdrawn_when_the_person_asks_for_the_opposite_later() -> None:
+    with Tacit(open_store(":memory:"), config=ONE_RUN) as loop:
+        loop.capture(sessions(RULE, "Check the totals of the invoice table please"))
+        loop.learn()
+        (rule,) = loop.skills()
+        assert rule.status == "candidate"
+        loop.capture(sessions(RULE, "Check the totals", OPPOSITE)[2:])
+        loop.learn()
+        (rule,) = loop.skills()
+        assert rule.status == "rejected"
+
+
+@pytest.mark.parametrize(("days", "status"), [(1, "stale"), (30, "trial")])
+def test_an_approved_rule_is_set_aside_only_by_what_was_said_after_the_approval(days: int, status: str) -> None:
+    with Tacit(open_store(":memory:"), config=ONE_RUN, clock=lambda: START + timedelta(days=days, hours=1)) as loop:
+        loop.capture(sessions(RULE))
+        loop.learn()
+        (rule,) = loop.skills()
+        loop.review(rule.version.id, "approve", by="ann")
+        loop.capture(sessions(RULE, "Check the totals", OPPOSITE)[2:])
+        loop.learn()
+        assert loop.version(rule.version.id).status == status
+
+
 # --- the corrected action ---------------------------------------------------------------------------------------------
 
 

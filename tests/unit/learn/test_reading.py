@@ -398,7 +398,7 @@ def test_a_revision_of_another_kind_is_refused_and_learning_goes_on():
     memory, _, _ = learned(worked_session(1), answers=[answer(proposed())])
     (item,) = read_items(memory)
     memory.capture([worked_session(2)])
-    wrong = answer(proposed(kind="fact", relation="contradicts", item=item.version.name))
+    wrong = answer(proposed(kind="fact", relation="revises", item=item.version.name))
     report = memory.learn(model=ScriptedModel([wrong])).model
     assert report is not None
     assert report.refused == {"unknown_item": 1}
@@ -406,6 +406,64 @@ def test_a_revision_of_another_kind_is_refused_and_learning_goes_on():
     again = memory.learn(model=ScriptedModel([answer(proposed(relation="confirms", item=item.version.name))])).model
     assert again is not None
     assert (again.sessions, again.waiting) == (1, 0)
+
+
+AGAIN = "Please do commit generated files from now on."
+
+
+def against(older: int, newer: int) -> dict[str, Any]:
+    return {"groups": [], "drop": [], "contradictions": [{"older": older, "newer": newer}]}
+
+
+def other_rule(**changes: Any) -> dict[str, Any]:
+    said = [{"step": 3, "quote": "do commit generated files"}]
+    rule = {"title": "Generated files belong in commits", "text": "Commit generated files too."}
+    return {**norm(), **rule, **changes, "evidence": said}
+
+
+def rethinking_session(number: int = 2) -> Trajectory:
+    return session(number, bash("make gen", "generated 4 files"), say(AGAIN), task="Generate the code")
+
+
+def test_of_two_notes_that_cannot_both_hold_the_newer_stays_and_names_the_older():
+    answers = [answer(other_rule()), answer(norm()), against(1, 2)]
+    memory, _, report = learned(worked_session(1), rethinking_session(), answers=answers)
+    (kept,) = read_items(memory)
+    assert kept.version.content.description == other_rule()["text"]
+    assert norm()["text"] in kept.version.content.body
+    assert report.dropped == {"contradicted": 1}
+
+
+def test_the_older_note_never_displaces_the_newer_whatever_the_model_says():
+    answers = [answer(other_rule()), answer(norm()), against(2, 1)]
+    memory, _, report = learned(worked_session(1), rethinking_session(), answers=answers)
+    assert (len(read_items(memory)), report.dropped) == (2, {})
+
+
+def test_what_the_person_wants_stays_beside_a_newer_fact_that_contradicts_it():
+    fact = proposed(
+        kind="fact", title="Generated files", text="Generated files are in commits here.", fails="", works="", error="",
+        evidence=[{"step": 2, "quote": "generated 4 files"}],
+    )  # fmt: skip
+    memory, _, report = learned(
+        worked_session(1), rethinking_session(), answers=[answer(fact), answer(norm()), against(1, 2)]
+    )
+    assert {stored.version.content.kind for stored in read_items(memory)} == {Kind.NORM, Kind.FACT}
+    assert report.dropped == {}
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_an_approved_rule_that_the_person_takes_back_is_set_aside_unless_it_is_pinned(is_pinned: bool):
+    memory, _, _ = learned(worked_session(1), answers=[answer(norm())])
+    (item,) = read_items(memory)
+    memory.review(item.version.id, "approve", by="ann")
+    if is_pinned:
+        memory.reviews.pin(item.version.name, by="ann")
+    memory.capture([rethinking_session()])
+    memory.learn(model=ScriptedModel([answer(other_rule(relation="contradicts", item=item.version.name))]))
+    assert memory.version(item.version.id).status == ("trial" if is_pinned else "stale")
+    newer = [each for each in read_items(memory) if each.version.id != item.version.id]
+    assert [norm()["text"] in each.version.content.body for each in newer] == ([] if is_pinned else [True])
 
 
 def test_a_note_never_takes_the_name_of_the_projects_card():

@@ -309,6 +309,17 @@ def test_procedures_and_references_are_published_as_short_blocks(store: Store, k
     assert found.tokens <= BRIEF_TOKENS
 
 
+def test_a_procedure_whose_steps_do_not_fit_is_one_line_that_names_it(store: Store) -> None:
+    steps = tuple(SkillStep(text=f"Step {number}: {'word ' * 30}") for number in range(9))
+    stored = put_version(store, kind=Kind.PROCEDURE, steps=steps)
+    publishing.publish(store)
+    found = store.renderings.get([stored.version.id])[stored.version.id]
+    assert found.text.startswith("- ")
+    assert stored.version.content.description in found.text
+    assert f"skills show {stored.version.name}" in found.text
+    assert "\n" not in found.text
+
+
 def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -> None:
     stored = put_version(
         store, kind=Kind.FACT, name="project-commands", body="- test: `make test`\n- check: `make lint`", steps=()

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Tacit
 from tacit.config.location import account_name
-from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.recall.hook_recall import MAX_BY_OCCASION
-from tacit.surfaces.hook.event_handlers import MAX_NAMED_RULES, MAX_RULES_SHOWN, MAX_START_CHARACTERS
+from tacit.store import open_store
+from tacit.surfaces.hook.event_handlers import (
+    MAX_NAMED_RULES,
+    MAX_OWN_CHARACTERS,
+    MAX_RULES_SHOWN,
+    MAX_START_CHARACTERS,
+)
 from tacit.surfaces.hook.events import LINES_HEADING
 from tests.unit.surfaces.hook_events import SESSION, claude, codex
 from tests.unit.surfaces.hooked_project import CARD, NORM, PROCEDURE, make_project
@@ -182,3 +189,52 @@ def test_a_prompt_brings_two_notes_at_most(tmp_path: Path) -> None:
     project = make_project(tmp_path, *(note(kind, number) for number, kind in enumerate(kinds)))
     told = project.send(claude("UserPromptSubmit", prompt=ASKED))
     assert len(shown_lines(told)) == MAX_BY_OCCASION
+
+
+def test_a_rule_with_an_occasion_waits_for_it_and_one_without_comes_at_the_start(tmp_path: Path) -> None:
+    project = make_project(tmp_path, note(Kind.NORM, 0), note(Kind.PREFERENCE, 1), NORM)
+    started = project.send(claude("SessionStart", source="startup"))
+    assert NORM.description in started
+    assert "xxxxx" not in started
+    assert "yyyyy" not in started
+    asked = project.send(claude("UserPromptSubmit", prompt=ASKED))
+    assert "xxxxx" in asked
+    assert "yyyyy" in asked
+
+
+def test_a_preference_that_was_confirmed_comes_at_the_start_before_others(tmp_path: Path) -> None:
+    project = make_project(tmp_path, NORM, note(Kind.PREFERENCE, 1))
+    with Tacit(open_store(project.database)) as loop:
+        renderings = loop.context.store.renderings
+        (found,) = renderings.get([project.ids["note-1"]]).values()
+        renderings.put(replace(found, reinforced=2))
+    started = project.send(claude("SessionStart", source="startup"))
+    assert started.index("yyyyy") < started.index(NORM.description)
+
+
+def test_naming_a_file_alone_does_not_bring_a_note_on_it(tmp_path: Path) -> None:
+    text = "Keep `src/billing/invoiceExporter.ts` and `src/billing/columnOrder.ts` alike when the CSV header changes."
+    queries = ("changing the CSV header in `src/billing/invoiceExporter.ts`",)
+    made = SkillContent(kind=Kind.LESSON, name="exporter-files", description=text, example_queries=queries)
+    project = make_project(tmp_path, made)
+    files = "`src/billing/invoiceExporter.ts` [columnOrder.ts](src/billing/columnOrder.ts)"
+    assert project.send(claude("UserPromptSubmit", prompt=f"Rename a variable: {files}")) == ""
+    other = make_project(tmp_path / "other", made)
+    task = "Change the CSV header of the billing invoice exporter and keep the column order alike"
+    assert made.description in other.send(claude("UserPromptSubmit", prompt=f"{task}: {files}"))
+
+
+def test_a_procedure_shown_by_one_line_has_no_frame(tmp_path: Path) -> None:
+    steps = tuple(SkillStep(text=f"Step {number}: {'word ' * 30}") for number in range(9))
+    project = make_project(tmp_path, replace(PROCEDURE, steps=steps))
+    told = project.send(claude("UserPromptSubmit", prompt="Add a database migration that adds a column to a table"))
+    assert PROCEDURE.description in told
+    assert "<tacit-skill" not in told
+
+
+def test_a_long_later_message_brings_no_note(tmp_path: Path) -> None:
+    project = make_project(tmp_path, note(Kind.LESSON, 0))
+    project.send(claude("UserPromptSubmit", prompt="Good morning"))
+    later = f"{ASKED}. {ASKED.upper()} in `export.py`"
+    assert project.send(claude("UserPromptSubmit", prompt=later + "\n\nlog line" * MAX_OWN_CHARACTERS)) == ""
+    assert "xxxxx" in project.send(claude("UserPromptSubmit", prompt=later))

@@ -15,7 +15,7 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
-from tacit.domain.skill import CALL_TAG, MADE_BY_READING, Kind, Provenance, SkillContent
+from tacit.domain.skill import CALL_TAG, MADE_BY_READING, RULE_KINDS, Kind, Provenance, SkillContent, SkillVersion
 from tacit.domain.trajectory import Origin, lowest
 from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, ProposedKind, plain
 from tacit.learn.wording import slug
@@ -34,9 +34,12 @@ MAX_DESCRIPTION = 480
 MAX_NEW_WORDS = 0.2
 """Share of the words of a joined sentence that none of its proposals has."""
 MAX_SPANS = 12
+CONTRADICTED = "contradicted"
+"""Why a note is dropped beside a newer one that it cannot hold with."""
 DROP_REASONS = frozenset({"obvious", "one_time", "minor", "unclear", "wrong"})
 """Why the second reading may drop a proposal, as `merge-1.json` says; other reasons are passed over."""
 _CODE = re.compile(r"`([^`]+)`")
+_CONTRADICTS = "**Contradicts.** {}"
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class ProposalGroup:
     title: str = ""
     dropped: str = ""
     contradicts: list[ProposalGroup] = field(default_factory=list)
-    """Older groups that cannot hold beside this one."""
+    """Older groups that cannot hold beside this one; its text names them to the reviewer."""
 
     @property
     def best(self) -> Proposal:
@@ -65,6 +68,11 @@ class ProposalGroup:
     def shown(self) -> str:
         """Its sentence."""
         return self.text or self.best.text
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it is what the person wants."""
+        return STORED_AS[self.best.kind] in RULE_KINDS
 
     @property
     def terms(self) -> frozenset[str]:
@@ -119,9 +127,15 @@ def notes_text(groups: Sequence[ProposalGroup], order: Mapping[str, int]) -> str
     return "\n".join(lines)
 
 
-def apply_merge(groups: Sequence[ProposalGroup], answer: Mapping[str, Any]) -> list[ProposalGroup]:
-    """Apply the model's grouping; numbers and reasons of another form, unknown, or given twice are passed over."""
+def apply_merge(
+    groups: Sequence[ProposalGroup], answer: Mapping[str, Any], order: Mapping[str, int]
+) -> list[ProposalGroup]:
+    """Apply the model's grouping; numbers and reasons of another form, unknown, or given twice are passed over.
+
+    `order` numbers the sessions. Of two notes that cannot both hold the one of the later session stays.
+    """
     numbered = dict(enumerate(groups, start=1))
+    owner = dict(numbered)
     gone: set[int] = set()
     for entry in _mappings(answer.get("drop")):
         number, reason = _number(entry.get("note")), entry.get("reason")
@@ -136,14 +150,24 @@ def apply_merge(groups: Sequence[ProposalGroup], answer: Mapping[str, Any]) -> l
         joined = [number for number in map(_number, same) if number in numbered and number not in {*gone, keep}]
         for number in dict.fromkeys(joined):
             kept.join(numbered[number])
+            owner[number] = kept
             gone.add(number)
         if joined:
             _reword(kept, entry.get("text"), entry.get("title"))
     for entry in _mappings(answer.get("contradictions")):
-        older, newer = _number(entry.get("older")), _number(entry.get("newer"))
-        if older in numbered and newer in numbered and older != newer:
-            numbered[newer].contradicts.append(numbered[older])
+        older, newer = (owner.get(_number(entry.get(name))) for name in ("older", "newer"))
+        if older and newer and older is not newer and not older.dropped and not newer.dropped:
+            _set_against(older, newer, order)
     return [group for number, group in numbered.items() if number not in gone or group.dropped]
+
+
+def _set_against(older: ProposalGroup, newer: ProposalGroup, order: Mapping[str, int]) -> None:
+    """Note that a newer group contradicts an older one, and drop that, except what a person said beside what nobody did."""
+    if max(order[each] for each in newer.sessions) <= max(order[each] for each in older.sessions):
+        return
+    newer.contradicts.append(older)
+    if newer.is_rule or not older.is_rule:
+        older.dropped = CONTRADICTED
 
 
 def _number(value: Any) -> int:
@@ -186,13 +210,14 @@ def candidate_of(group: ProposalGroup, *, scope: Scope, model: str, prompt_versi
         body=_body(group),
     )
     origin = lowest(each.origin for each in group.members)
+    body_origin = lowest([origin, *(each.origin for other in group.contradicts for each in other.members)])
     filled = ("name", "description", "category", "tags", "example_queries", "signature", "body")
     fields = [name for name in filled if getattr(content, name)]
     attempts = dict.fromkeys(span.trajectory_id for each in group.members for span in each.spans)
     return Candidate(
         content=content,
         scope=scope,
-        origins=dict.fromkeys(fields, origin) | {"category": Origin.AGENT},
+        origins=dict.fromkeys(fields, origin) | {"category": Origin.AGENT, "body": body_origin},
         provenance=Provenance(
             trajectory_ids=tuple(attempts),
             grounding=dict.fromkeys(fields, spans),
@@ -234,6 +259,7 @@ def _body(group: ProposalGroup) -> str:
     best = group.best
     titled = (("Why", best.why), ("When", best.when), ("Check", best.check))
     parts = [f"**{title}.** {text}" for title, text in titled if text]
+    parts += [_CONTRADICTS.format(other.shown) for other in group.contradicts]
     count = len(group.sessions)
     return "\n\n".join([*parts, f"**Seen.** In {count} session{'s' if count > 1 else ''}."])
 
@@ -241,3 +267,11 @@ def _body(group: ProposalGroup) -> str:
 def revised(candidate: Candidate, *, skill_id: str, parent: str) -> Candidate:
     """Return a candidate as the next version of a known skill."""
     return replace(candidate, revises=skill_id, parents=(parent,))
+
+
+def set_against(candidate: Candidate, known: SkillVersion) -> Candidate:
+    """Return a candidate that tells its reviewer which known skill it contradicts."""
+    told = _CONTRADICTS.format(" ".join(known.content.description.split()))
+    body = replace(candidate.content, body=f"{candidate.content.body}\n\n{told}")
+    origin = lowest([candidate.origins["body"], *known.origins.values()])
+    return replace(candidate, content=body, origins={**candidate.origins, "body": origin})

@@ -23,7 +23,7 @@ from tacit.domain.outline import Outline
 from tacit.domain.ports import LanguageModel, Prompt, Spending
 from tacit.domain.scope import Scope
 from tacit.domain.skill import SkillVersion
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.learn.reading.consolidation import (
     MADE_BY,
     ProposalGroup,
@@ -33,6 +33,7 @@ from tacit.learn.reading.consolidation import (
     group_alike,
     notes_text,
     revised,
+    set_against,
 )
 from tacit.learn.reading.digest import SessionRecord, digest_parts
 from tacit.learn.reading.procedures import MAX_SESSIONS, procedure_candidate, procedure_material
@@ -148,6 +149,8 @@ class Reader:
         self._dropped: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._used: list[StoredAnswer] = []
+        self.contradicted: dict[str, str] = {}
+        """Version that was in use → the name of what the person's own words put in its place."""
 
     @property
     def ended(self) -> bool:
@@ -368,7 +371,7 @@ class Reader:
         if entry is None:
             return chunk
         answer = json.loads(entry.answer)
-        return apply_merge(chunk, answer) if isinstance(answer, dict) else chunk
+        return apply_merge(chunk, answer, order) if isinstance(answer, dict) else chunk
 
     def _candidate(
         self, group: ProposalGroup, known: Sequence[SkillVersion], records: Mapping[str, SessionRecord]
@@ -382,12 +385,18 @@ class Reader:
         relation = group.best.relation
         if relation is not ProposalRelation.NEW:
             item = next((each for each in known if each.name == group.best.item), None)
-            if item is None or item.content.kind is not STORED_AS[group.best.kind]:
+            is_same_kind = item is not None and item.content.kind is STORED_AS[group.best.kind]
+            if item is None or not (is_same_kind or relation is ProposalRelation.CONTRADICTS):
                 self._refused[ProposalFault.UNKNOWN_ITEM] += 1
                 return None
             if relation is ProposalRelation.CONFIRMS:
                 return replace(made, content=item.content, origins=item.origins)
-            made = revised(made, skill_id=item.skill_id, parent=item.id)
+            if relation is ProposalRelation.CONTRADICTS:
+                made = set_against(made, item)
+                if group.is_rule and Origin.EXTERNAL not in made.origins.values():
+                    self.contradicted[item.id] = made.content.name
+            if is_same_kind:
+                made = revised(made, skill_id=item.skill_id, parent=item.id)
         self._counts["items"] += 1
         return made
 

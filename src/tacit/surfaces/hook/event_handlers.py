@@ -16,6 +16,7 @@ looked up; `indexed`: whether an index was shown, by earlier versions.
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 
@@ -53,13 +54,15 @@ MIN_RULES_CHARACTERS, MAX_RULES_CHARACTERS = 440, 560
 MAX_NAMED_RULES = 6
 """How many of those without space are named."""
 MAX_PROMPT_CHARACTERS = 20_000
+MAX_OWN_CHARACTERS = 1_500
+"""Of a later message: a longer one is mostly pasted, and its many words match any note. A first one states the task."""
 MAX_ERROR_ITEMS = 1
 """How many skills one error brings: it has one cause, and the agent is at work."""
 MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
 
-_LINES = frozenset({"lesson", "norm", "preference", "fact"})
-"""Kinds that are shown as lines."""
+_BULLETS = ("- ", "• ")
+"""How a text begins that is shown as lines; other texts are blocks, which have a frame."""
 _AT_PROMPT = frozenset({"procedure", "reference", "lesson", "fact", "norm", "preference"})
 """Kinds that come by the words of a prompt: of the last four those that name an occasion."""
 _CORRECTION = (
@@ -203,14 +206,15 @@ class EventResponse:
                 self.listed("control").append([version_id, chance])
                 continue
             inlined = composites.inlined_in.get(version_id) in complete
-            show = self.answer.add_lines if row.kind in _LINES else self.answer.add
+            is_line = item.text.startswith(_BULLETS)
+            show = self.answer.add_lines if is_line else self.answer.add
             text = item.text if not inlined and show(item.text) else ""
             if not inlined and not text:
                 self.note_no_space(version_id)
                 continue
             shown.append(row)
             texts[version_id] = text
-            if item.text == row.text:
+            if item.text == row.text and not is_line:
                 complete.add(version_id)
             if chance:
                 self.listed("lots").append([version_id, chance])
@@ -366,7 +370,9 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
     limits = _limits(response)
     limits.kinds = response.allowed_kinds & _AT_PROMPT
     limits.by_words = True
-    limits.min_nats = LATER_PROMPT_NATS if response.past.is_asked else FIRST_PROMPT_NATS
+    limits.min_nats = FIRST_PROMPT_NATS
+    if response.past.is_asked:
+        limits.min_nats = LATER_PROMPT_NATS if len(prompt) <= MAX_OWN_CHARACTERS else math.inf
     return for_task(response.hook_index, prompt, scope=scope, now=response.now, limits=limits, skip=response.past.shown)
 
 
