@@ -63,8 +63,8 @@ where the task is about the same thing, not whenever the file is named."""
 MAX_TASK_CHARACTERS = 500
 """Of what a prompt says without names: what follows is mostly pasted, and its many words match anything."""
 _NAMED = re.compile(
-    r"`[^`\n]+`|\[[^\]\n]{1,120}\]\([^)\n]{1,200}\)|https?://\S+|@?(?:[\w.~-]*/)+[\w.-]+|"
-    r"\b[\w-]+\.(?:c|cc|cpp|cs|css|go|h|html|java|jsx?|json|kt|md|php|py|rb|rs|sh|sql|swift|toml|tsx?|vue|ya?ml)\b"
+    r"`[^`\n]+`|\[[^\]\n]{1,120}\]\([^)\n]{1,200}\)|https?://\S+|(?<![\w.~/-])@?(?:[\w.~-]*/)+[\w.-]+|"
+    r"(?<![\w.-])[\w-]+\.(?:c|cc|cpp|cs|css|go|h|html|java|jsx?|json|kt|md|php|py|rb|rs|sh|sql|swift|toml|tsx?|vue|ya?ml)\b"
 )
 """Code, links, addresses, paths and file names in a prompt."""
 CALL_TERM = "call"
@@ -118,7 +118,7 @@ def for_task(
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
     matches, frequencies, corpus_size = index.by_words(found, limit=CANDIDATE_HITS)
     asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), identifiers=identifiers_in(text))
-    task = _NAMED.sub(" ", text)[:MAX_TASK_CHARACTERS] if limits.by_words else ""
+    task = _NAMED.sub(" ", text[: 8 * MAX_TASK_CHARACTERS])[:MAX_TASK_CHARACTERS] if limits.by_words else ""
     unnamed = QueryTerms(known_query_terms(task, frequencies), asked.rarity)
     rows = []
     for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
