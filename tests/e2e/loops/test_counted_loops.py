@@ -17,7 +17,7 @@ TASKS = (
     "The partners want another release today; please prepare it.",
     "Let us ship.",
 )
-CARD = f"- test: `{ledger.TEST}`"
+CARD = f"- `{ledger.TEST}`"
 CORRECTION = "No, never call unittest directly here, always use `make test`."
 GERMAN = "Ab jetzt alle Beträge immer mit zwei Nachkommastellen schreiben."
 JAPANESE = "今後は必ず報告書を日本語で書いてください。"
