@@ -27,15 +27,11 @@ from tacit.learn.single_attempt import draft_of
 from tacit.learn.values import PLACEHOLDER
 from tacit.store import queries
 from tacit.store.context import StoreContext
-from tacit.text.similarity import text_similarity
 from tacit.text.tool_calls import PATHS, Effect, Operation, operations_of
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
 """Attempts that are merged into one procedure; in one pass, further similar attempts only confirm it."""
-MAX_FAILURES = 6
-_SAME_TASK_SIMILARITY = 0.5
-"""How similar the tasks of a failure and a success must be to count as the same kind of task."""
 _MIN_SHARED = 2
 """Acting commands that like runs share at least."""
 _SEARCHED = 4 * MAX_DRAFTS
@@ -73,7 +69,7 @@ class DraftMerger:
         others = [run for run in self._runs_behind(closest) if run[0].id != trajectory.id]
         if not others:
             return draft
-        merged = self._consensus([*others, (trajectory, draft)])
+        merged = _merged([*others, (trajectory, draft)])
         return dataclasses.replace(merged, revises=closest.skill.id, parents=(closest.version.id,))
 
     def _confirmed(self, draft: Candidate, trajectory: Trajectory) -> Candidate | None:
@@ -112,7 +108,7 @@ class DraftMerger:
         if len(runs) < self._least:
             text = f"{len(runs)} like run(s) so far; a procedure needs {self._least}."
             return SkippedProcedure(reason="too_few_runs", text=text)
-        merged = self._consensus(runs)
+        merged = _merged(runs)
         if len(merged.provenance.trajectory_ids) < self._least or not _is_exact(merged.content):
             return SkippedProcedure(reason="nothing_in_common", text="Like runs share too few steps for a procedure.")
         if self._was_rejected(merged):
@@ -178,18 +174,9 @@ class DraftMerger:
         made = draft_of(trajectory, self._store.episode(trajectory_id).assessment)
         return (trajectory, made) if isinstance(made, Candidate) else None
 
-    def _consensus(self, runs: Sequence[Run]) -> Candidate:
-        """Merge runs, the newest last, with what failed attempts at the same task show."""
-        trajectories = {trajectory.id: trajectory for trajectory, _ in runs}
-        return consensus([draft for _, draft in runs], trajectories, failures=self._failures(runs[-1][0]))
 
-    def _failures(self, trajectory: Trajectory) -> list[Trajectory]:
-        """Load failed attempts at the same kind of task."""
-        asked = trajectory.task.text
-        near = self._store.search_episodes(terms(asked), limit=4 * MAX_FAILURES)
-        failed = [each for each in near if each.assessment.verified_failure and not each.pruned]
-        similar = [each.id for each in failed if text_similarity(each.task, asked) >= _SAME_TASK_SIMILARITY]
-        return [self._store.trajectory(identity) for identity in similar[:MAX_FAILURES]]
+def _merged(runs: Sequence[Run]) -> Candidate:
+    return consensus([draft for _, draft in runs], {trajectory.id: trajectory for trajectory, _ in runs})
 
 
 def acting_commands(content: SkillContent) -> frozenset[str]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
@@ -20,6 +21,7 @@ from tacit.learn.wording import (
     MAX_DESCRIPTION,
     category_of,
     code,
+    local,
     shorten,
     shown_command,
     step_text,
@@ -389,20 +391,27 @@ def _relative(path: str, workspace: str) -> str:
 
 def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
     """What was checked after the last change."""
-    last_write = max((i for i, action in enumerate(draft.kept) if _changes(action)), default=-1)
     found: list[Condition] = []
-    for action in draft.kept[last_write + 1 :]:
-        arguments = draft.general.arguments(action.step.arguments)
-        if action.effect is Effect.CHECK and not masks_exit(action.command):
-            command = shown_command(arguments)
-            condition = Condition(text=f"{code(shorten(command, 200))} passes.", check=command)
-        elif action.effect is Effect.READ and action.kind is ToolKind.FUNCTION:
-            condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
-        else:
-            continue
-        draft.field_origins.add_spans(f"postconditions.{len(found)}", _spans(draft, action))
+    arguments = [draft.general.arguments(action.step.arguments) for action in draft.kept]
+    for number, condition in closing_checks(draft.kept, arguments):
+        draft.field_origins.add_spans(f"postconditions.{len(found)}", _spans(draft, draft.kept[number]))
         found.append(condition)
     return tuple(found)
+
+
+def closing_checks(
+    actions: Sequence[ToolCall], arguments: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, Condition]]:
+    """Yield the checks after the last change as conditions, each with its position among the actions."""
+    last_write = max((at for at, action in enumerate(actions) if _changes(action)), default=-1)
+    for at, (action, given) in enumerate(zip(actions, arguments, strict=True)):
+        if at <= last_write:
+            continue
+        if action.effect is Effect.CHECK and not masks_exit(action.command):
+            command = shown_command(given)
+            yield at, Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
+        elif action.effect is Effect.READ and action.kind is ToolKind.FUNCTION:
+            yield at, Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
 
 
 def _changes(action: ToolCall) -> bool:

@@ -14,14 +14,14 @@ from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.learn import distil
 from tacit.learn.consensus.agreement import MADE_BY, consensus
-from tacit.learn.consensus.step_columns import align, load_source, own_words, split_lines
+from tacit.learn.consensus.step_columns import align, load_source, own_words
 from tacit.learn.values import FieldOrigins
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 
 
-def agreed(attempts: Sequence[Trajectory], failures: Sequence[Trajectory] = ()) -> Candidate:
+def agreed(attempts: Sequence[Trajectory]) -> Candidate:
     drafts = [the_procedure(trajectory) for trajectory in attempts]
-    return consensus(drafts, {trajectory.id: trajectory for trajectory in attempts}, failures=failures)
+    return consensus(drafts, {trajectory.id: trajectory for trajectory in attempts})
 
 
 def texts(candidate: Candidate) -> list[str]:
@@ -41,9 +41,6 @@ def flag(name: str, kind: str, way: int) -> Trajectory:
         ("    run(args)", f"    run(args, {name}=args.{name})"),
     ]
     declare, hand_on = (edit("src/cli.py", old, new) for old, new in places)
-    both = {"file_path": "/workspace/app/src/cli.py"} | {
-        "edits": [{"old_string": old, "new_string": new} for old, new in places]
-    }
     documented = edit("README.md", "## Options", f"## Options\n\n- `--{name}`: sets the {name}")
     body = f"import cli\n\n\ndef test_{name}():\n    assert cli.parse(['--{name}', '1']).{name}\n"
     tested = edit("tests/test_cli.py", "import cli", body)
@@ -59,9 +56,10 @@ def flag(name: str, kind: str, way: int) -> Trajectory:
             declare,
             documented,
             tested,
-            bash("ruff check src && python -m pytest -q tests/test_cli.py", "ok"),
+            lint,
+            check,
         ],
-        [look, call("MultiEdit", both), tested, lint, check, bash(f"python -m cli --{name} 1")],
+        [look, declare, hand_on, tested, lint, check, bash(f"python -m cli --{name} 1")],
     ]
     asked = [
         f"Add a command line flag `--{name}` of type {kind}.",
@@ -136,14 +134,14 @@ def test_five_ways_of_one_change_become_one_short_procedure() -> None:
     assert texts(found) == [
         "Read `src/cli.py`",
         'In `src/cli.py`, add `parser.add("{flag}", type={type})` after `parser = Parser()`',
-        "In `src/cli.py`, replace `run(args)` with `run(args, {flag_name}=args.{flag_name})`",
+        "In `src/cli.py`, replace `run(args)` with `run(args, {flag_2}=args.{flag_2})`",
         "In `tests/test_cli.py`, replace one line by 5 lines",
-        "(optional) In `README.md`, add `` - `{flag}`: sets the {flag_name} `` after `## Options`",
+        "(optional) In `README.md`, add `` - `{flag}`: sets the {flag_2} `` after `## Options`",
         "Check with `ruff check src`",
         "Check with `python -m pytest -q tests/test_cli.py`",
     ]
     assert found.content.description.startswith("Add a command line flag `{flag}` of type {type}.")
-    assert names(found) == ["flag", "type", "flag_name", "workspace"]
+    assert names(found) == ["flag", "type", "flag_2", "workspace"]
     assert [condition.check for condition in found.content.postconditions] == [
         "ruff check src",
         "python -m pytest -q tests/test_cli.py",
@@ -155,7 +153,7 @@ def test_what_one_of_many_did_is_cut() -> None:
     assert not re.search(r"rm -rf|python -m cli|git log", text)
 
 
-def test_chained_commands_are_the_same_as_commands_one_by_one() -> None:
+def test_commands_that_one_attempt_chained_stay_those_of_the_others() -> None:
     found = agreed([release("1.2.0"), release("1.3.0", chained=True, log_first=True), release("2.0.0")])
     assert texts(found) == [
         'In `pyproject.toml`, replace `version = "0.0.0"` with `version = "{version}"`',
@@ -170,22 +168,6 @@ def test_chained_commands_are_the_same_as_commands_one_by_one() -> None:
 def test_a_line_that_all_typed_as_one_stays_one() -> None:
     found = agreed([release(version, chained=True) for version in ("1.2.0", "1.3.0", "2.0.0")])
     assert texts(found)[-1] == "Run `git commit -am 'Release {version}' && git tag v{version} && git push --tags`"
-
-
-def test_chained_commands_in_another_folder_keep_their_folder() -> None:
-    def built(name: str, *lines: str) -> Trajectory:
-        change = edit(f"web/src/{name}.ts", "a", "b")
-        return attempt(f"Change page `{name}`", change, *(bash(line) for line in lines), bash("make test"))
-
-    found = agreed(
-        [
-            built("home", "cd web && npm ci && npm run build"),
-            built("cart", "cd web && npm ci", "cd web && npm run build"),
-            built("shop", "cd web && npm ci", "cd web && npm run build"),
-        ]
-    )
-    assert texts(found)[1:3] == ["Run `cd web && npm ci`", "Check with `cd web && npm run build`"]
-    assert all(len(found.provenance.grounding[f"steps.{at}"]) == 3 for at in (1, 2))
 
 
 def test_value_that_every_task_names_is_a_parameter_though_nothing_marks_it() -> None:
@@ -220,8 +202,6 @@ def test_attempt_by_other_means_supports_the_same_step() -> None:
     at = next(number for number, text in enumerate(texts(found)) if "pyproject.toml`, replace" in text)
     assert not found.content.steps[at].optional
     assert len({span.trajectory_id for span in found.provenance.grounding[f"steps.{at}"]}) == 4
-    (query,) = found.content.example_queries  # asked in the same words, though its values were not found in the edit
-    assert query.startswith("Bump {package} from {version")
 
 
 def test_change_that_differs_altogether_is_left_to_the_task() -> None:
@@ -235,16 +215,6 @@ def test_change_that_differs_altogether_is_left_to_the_task() -> None:
     assert texts(found) == ["Read `src/{test}.py`", "Change `src/{test}.py` as the task asks", "Check with `pytest`"]
     assert found.content.steps[1].arguments == {"file_path": "{workspace}/src/{test}.py"}
     assert [condition.text for condition in found.content.preconditions] == ["`src/{test}.py` exists."]
-
-
-def test_name_in_another_spelling_is_recognised() -> None:
-    found = agreed([endpoint(name) for name in ("OrderStatus", "StockLevel", "PriceList")])
-    by_name = {parameter.name: parameter for parameter in found.content.parameters}
-    assert by_name["endpoint_snake"].description == "the endpoint in snake case"
-    assert texts(found)[1:3] == [
-        "Write `src/api/{endpoint_snake}.py` as the task asks",
-        "In `src/api/routes.py`, add `{endpoint},` after `ROUTES = [`",
-    ]
 
 
 def test_free_text_of_a_commit_is_one_parameter() -> None:
@@ -348,55 +318,6 @@ def test_grounding_names_every_attempt_and_origins_are_the_lowest() -> None:
     assert found.origins["steps.0"] is Origin.EXTERNAL  # the error message named the command first
 
 
-def failed_migration(column: str, table: str, *between: dict[str, Any]) -> Trajectory:
-    return attempt(
-        f"Add a migration that adds column `{column}` to `{table}`.",
-        bash(f"python3 manage.py makemigration add_{column}"),
-        *between,
-        edit(f"migrations/add_{column}.py", "STATEMENTS = []", f'STATEMENTS = ["ALTER TABLE {table} ADD {column}"]'),
-        bash("python3 manage.py migrate", "applied"),
-        bash("python3 -m unittest -q", "FAILED", code=1),
-    )
-
-
-def test_step_that_failures_went_on_without_made_the_difference() -> None:
-    drop = bash("sqlite3 app.db 'drop table revisions'")
-    failures = [failed_migration("age", "people", drop), failed_migration("city", "orders", drop)]
-    found = agreed([migration(), migration("phone", "customers"), migration("note", "line_items")], failures)
-    assert found.content.body == (
-        "## What made the difference\n\n"
-        "- Run `python3 manage.py sync`: all 3 attempts that succeeded did this, none of the 2 that failed did."
-    )
-    missing, extra = found.content.pitfalls
-    assert (missing.kind, missing.step, missing.count) == ("missing step", 0, 2)
-    assert (extra.kind, extra.count) == ("extra step", 2)
-    assert extra.text.startswith("Running `sqlite3 app.db 'drop table revisions'`")
-    ids = {failure.id for failure in failures}
-    assert {span.trajectory_id for span in found.provenance.grounding["pitfalls.1"]} == ids
-    assert set(found.provenance.trajectory_ids).isdisjoint(ids)
-
-
-def test_step_that_failures_took_as_well_says_nothing() -> None:
-    failures = [failed_migration("age", "people", bash("python3 manage.py sync", "ok"))] * 2
-    found = agreed([migration(), migration("phone", "customers"), migration("note", "line_items")], failures)
-    assert found.content.body == ""
-    assert found.content.pitfalls == ()
-
-
-def test_attempt_that_broke_off_says_nothing_of_later_steps() -> None:
-    broken = attempt("Add a migration that adds column `age` to `people`.", bash("python3 manage.py sync", "ok"))
-    found = agreed([migration(), migration("phone", "customers"), migration("note", "line_items")], [broken])
-    assert found.content.body == ""
-
-
-def test_failures_change_no_step_and_alone_make_nothing() -> None:
-    attempts = [migration(), migration("phone", "customers"), migration("note", "line_items")]
-    failures = [failed_migration("age", "people"), failed_migration("city", "orders")]
-    assert agreed(attempts, failures).content.steps == agreed(attempts).content.steps
-    with pytest.raises(ValueError, match="no draft"):
-        consensus([], {failure.id: failure for failure in failures}, failures=failures)
-
-
 def test_personal_values_are_no_examples() -> None:
     def invited(mail: str, name: str) -> Trajectory:
         return attempt(
@@ -489,9 +410,9 @@ def test_order_of_drafts_does_not_matter(choices: list[list[int]], chance: rando
     if not drafts:
         return
     known = {trajectory.id: trajectory for trajectory in trajectories}
-    first = consensus(drafts, known, failures=trajectories)
+    first = consensus(drafts, known)
     chance.shuffle(drafts)
-    assert consensus(drafts, dict(reversed(known.items())), failures=trajectories[::-1]) == first
+    assert consensus(drafts, dict(reversed(known.items()))) == first
 
 
 @settings(max_examples=25, deadline=None)
@@ -528,7 +449,7 @@ def test_columns_keep_the_order_of_every_attempt(choices: list[list[int]]) -> No
     pairs = [(draft, trajectories[draft.provenance.trajectory_ids[0]]) for draft in drafts]
     own = own_words([trajectory.task.text for _, trajectory in pairs])
     sources = [load_source(draft, run, number=at, own=own[at]) for at, (draft, run) in enumerate(pairs)]
-    sequences = split_lines(sources)
+    sequences = [source.steps for source in sources]
     columns = align(sequences)
     for number, sequence in enumerate(sequences):
         placed = [step.key for column in columns for step in column.steps if step.source == number]

@@ -8,32 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.skill import MADE_BY_MINING, Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
+from tacit.domain.skill import MADE_BY_MINING, Condition, Kind, Parameter, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.consensus.decisive_steps import (
-    DecisiveStep,
-    FailedSource,
-    decisive_steps,
-    failed_sources,
-    failure_habits,
-)
 from tacit.learn.consensus.step_columns import (
-    AttemptStep,
     DraftSource,
     StepColumn,
     align,
     load_source,
     own_words,
     regroup,
-    split_lines,
 )
 from tacit.learn.consensus.template_parameters import Parameters, parameters_of, workspace_parameter
 from tacit.learn.consensus.templates import ENOUGH, template_of
 from tacit.learn.parameters import fill
+from tacit.learn.procedure import closing_checks
 from tacit.learn.values import PLACEHOLDER, FieldOrigins
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
@@ -42,14 +34,13 @@ from tacit.learn.wording import (
     imperative,
     local,
     shorten,
-    shown_command,
     slug,
     step_text,
     tags_of,
     title_of,
 )
 from tacit.text.similarity import text_similarity
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, leaves
+from tacit.text.tool_calls import Effect, ToolCall, leaves
 from tacit.text.words import stem, term_set
 
 MAX_EXAMPLES = 8
@@ -58,10 +49,9 @@ _MAX_EXAMPLE = 300
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHARED = 0.4
 """Sentences of two tasks at least this similar count as the same. Larger: fewer sentences stay in the description."""
+
 _MIN_WORDS = 2
-"""Words of a name; where tasks share fewer, it keeps the words of the title and adds those of its parameters."""
-_MIN_SAME_LETTERS = 8
-"""Letters outside parameters that two requests must share. Smaller: `{name}` would match any task."""
+"""Words of a name; where tasks share fewer, the names of the parameters are added."""
 
 
 def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
@@ -80,14 +70,8 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
         word for word in title.name.split("-") if sum(stem(word) in text for text in task_stems) * 2 > len(task_stems)
     ]
     if len(words) < _MIN_WORDS:  # "bump" is done to a package and its version
-        words = [*title.name.split("-"), *_parameter_names(title.description)][: _MIN_WORDS + 1]
+        words = [*title.name.split("-"), *PLACEHOLDER.findall(title.description)][: _MIN_WORDS + 1]
     return dataclasses.replace(title, name=slug(dict.fromkeys(words)))
-
-
-def _parameter_names(description: str) -> list[str]:
-    """Return the names of the parameters in a text."""
-    names = (re.sub(r"_\d+$", "", name) for name in PLACEHOLDER.findall(description))
-    return [word for name in names for word in name.split("_") if word not in ("value", "name")]
 
 
 def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[tuple[str, list[int]]]:
@@ -102,24 +86,8 @@ def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[
 
 def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> list[str]:
     """Return each task with its parameters in place."""
-    tasks = [source.trajectory.task.text for source in sources]
-    found = [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
-    ways = sorted({text for text in found if PLACEHOLDER.search(text)}, key=lambda way: (-way.count("{"), way))
-    return [
-        # An attempt that used other means shows no values, but its task may have the same words.
-        next((way for way in ways if _is_same_request(way, task)), text) if text == task else text
-        for task, text in zip(tasks, found, strict=True)
-    ]
-
-
-def _is_same_request(way: str, task: str) -> bool:
-    """Whether a task is that sentence with other values."""
-    if len(way) > _MAX_EXAMPLE:
-        return False
-    pieces = PLACEHOLDER.split(way)[::2]  # every second piece is a name
-    if sum(len(piece.strip()) for piece in pieces) < _MIN_SAME_LETTERS:
-        return False
-    return re.fullmatch(r"\S+".join(re.escape(piece) for piece in pieces), task, re.IGNORECASE) is not None
+    tasks = (source.trajectory.task.text for source in sources)
+    return [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
 
 
 def most_common_text(words: Sequence[str]) -> str:
@@ -155,25 +123,19 @@ OPTIONAL = 0.25
 """Share of the attempts, at least two, from which a step is included. Smaller: habits of single attempts stay."""
 _MIN_REQUIRED = 2
 """Required steps below which attempts have too little in common, and the newest draft is kept."""
-_MAX_PITFALLS = 8
 
 
-def consensus(
-    drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory], *, failures: Sequence[Trajectory] = ()
-) -> Candidate:
+def consensus(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]) -> Candidate:
     """Merge the drafts, each of one trajectory; where they share too little, return the newest."""
     sources = _sources(drafts, trajectories)
     if not sources:
         raise ValueError("no draft of a procedure whose trajectory is given")
-    columns = _included_columns(regroup(align(split_lines(sources))), len(sources))
+    columns = _included_columns(regroup(align([source.steps for source in sources])), len(sources))
     required = sum(_is_required(column, len(sources)) for column in columns)
     if len(sources) == 1 or required < _MIN_REQUIRED:
         return sources[-1].candidate
-    failed = failed_sources(failures, sources) if len(sources) >= ENOUGH else []
-    field_origins = FieldOrigins(
-        *(source.trajectory for source in sources), *(failure.trajectory for failure in failed)
-    )
-    content = _ProcedureBuilder(sources, columns, field_origins=field_origins).content(failed)
+    field_origins = FieldOrigins(*(source.trajectory for source in sources))
+    content = _ProcedureBuilder(sources, columns, field_origins=field_origins).content()
     identities = tuple(source.trajectory.id for source in sources)
     provenance = Provenance(trajectory_ids=identities, grounding=field_origins.spans, made_by=MADE_BY)
     return dataclasses.replace(
@@ -240,8 +202,8 @@ class _ProcedureBuilder:
         self.steps = self._steps()
         self.parameters.drop_unused([str(leaf) for entry in self.steps for _, leaf in leaves(entry.step.arguments)])
 
-    def content(self, failed: Sequence[FailedSource]) -> SkillContent:
-        """Return the merged content, with what failed attempts add."""
+    def content(self) -> SkillContent:
+        """Return the merged content."""
         actions = [template.model.action for template in self.templates]
         title = title_of_many(self.sources, self.parameters, actions)
         tasks = [source.timeline.task_span() for source in self.sources]
@@ -258,7 +220,6 @@ class _ProcedureBuilder:
         for number, (_, places) in enumerate(queries):
             self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
-        decisive = decisive_steps(self.columns, failed, successes=len(self.sources)) if failed else []
         return dataclasses.replace(
             newest,
             name=title.name,
@@ -270,8 +231,6 @@ class _ProcedureBuilder:
             parameters=self._all_parameters(),
             preconditions=self._preconditions(),
             postconditions=self._postconditions(),
-            pitfalls=self._pitfalls(decisive, failed),
-            body=self._decisive_notes(decisive, failed=len(failed)),
         )
 
     def _steps(self) -> list[_Step]:
@@ -350,55 +309,12 @@ class _ProcedureBuilder:
         return tuple(condition for condition, _ in kept)
 
     def _postconditions(self) -> tuple[Condition, ...]:
-        """Return what most drafts checked at the end, worded as the checking step."""
+        """Return what most attempts checked after the last change, worded as the checking step."""
+        actions = [self.templates[entry.columns[0]].model.action for entry in self.steps]
         found: list[Condition] = []
-        for entry in self.steps:
-            by = {step.source: spans for step, spans in self._checking_steps(entry)}
-            action = self.templates[entry.columns[0]].model.action
-            if not by or not self._is_majority(len(by)):
-                continue
-            if action.kind is ToolKind.SHELL:
-                command = shown_command(entry.step.arguments)
-                condition = Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
-            else:
-                condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
-            self.field_origins.add_spans(
-                f"postconditions.{len(found)}", [span for spans in by.values() for span in spans]
-            )
-            found.append(condition)
+        for number, condition in closing_checks(actions, [entry.step.arguments for entry in self.steps]):
+            if not self.steps[number].step.optional:
+                spans = [span for at in self.steps[number].columns for span in self._spans(self.columns[at])]
+                self.field_origins.add_spans(f"postconditions.{len(found)}", spans)
+                found.append(condition)
         return tuple(found)
-
-    def _checking_steps(self, entry: _Step) -> Iterator[tuple[AttemptStep, tuple[Span, ...]]]:
-        """Yield the steps of the attempts that a draft's postcondition is based on."""
-        for step in (step for at in entry.columns for step in self.columns[at].steps):
-            grounding = self.sources[step.source].candidate.provenance.grounding
-            for number in range(len(self.sources[step.source].candidate.content.postconditions)):
-                spans = grounding.get(f"postconditions.{number}", ())
-                if spans and spans[0].step == step.action.index and step.action.effect is not Effect.WRITE:
-                    yield step, spans
-
-    def _decisive_notes(self, decisive: Sequence[DecisiveStep], *, failed: int) -> str:
-        """Return a section on the steps that all successes share and failed attempts skipped."""
-        lines: list[str] = []
-        for found in decisive:
-            step = self.steps[self._step_number(found.column)].step
-            of = "the one that failed did not" if failed == 1 else f"none of the {failed} that failed did"
-            lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
-            self.field_origins.add_spans("body", [*self._spans(self.columns[found.column]), *found.spans])
-        return "\n".join(["## What made the difference", "", *lines]) if lines else ""
-
-    def _step_number(self, column: int) -> int:
-        return next(at for at, entry in enumerate(self.steps) if column in entry.columns)
-
-    def _pitfalls(self, decisive: Sequence[DecisiveStep], failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
-        found: list[tuple[Pitfall, Sequence[Span]]] = []
-        for lacking in decisive:
-            step = self._step_number(lacking.column)
-            count = f"{lacking.without} of {len(failed)} failed attempts"
-            text = f"Leaving out “{self.steps[step].step.text}”: {count} went on without it."
-            pitfall = Pitfall(text=text, kind="missing step", step=step, count=lacking.without)
-            found.append((pitfall, [*self._spans(self.columns[lacking.column]), *lacking.spans]))
-        found += [(habit.pitfall, habit.spans) for habit in failure_habits(self.columns, failed, self.sources)]
-        for number, (_, spans) in enumerate(found[:_MAX_PITFALLS]):
-            self.field_origins.add_spans(f"pitfalls.{number}", spans)
-        return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])

@@ -6,10 +6,9 @@ tool. Which columns matter is decided in `agreement`.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.values import PLACEHOLDER, Timeline
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
-from tacit.text.shell import Command, without_heredocs
+from tacit.text.shell import Command
 from tacit.text.similarity import align_sequences, mean_similarity, order_similarity
 from tacit.text.tool_calls import (
     DESCRIBING,
@@ -28,7 +27,6 @@ from tacit.text.tool_calls import (
     Effect,
     ToolCall,
     ToolKind,
-    essential,
     leaves,
     plain_name,
     tool_call,
@@ -72,13 +70,11 @@ class AttemptStep:
     path_words: _PathWords = ((), (), "")
     old: Counter[str] = field(default_factory=Counter)
     """For an edit: the words it removes."""
-    part: int = 0
-    """The part of its step, where a shell line was split."""
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        """Attempt, step and part: identifies it among the steps of all attempts."""
-        return self.source, self.number, self.part
+    def key(self) -> tuple[int, int]:
+        """Attempt and step: identifies it among the steps of all attempts."""
+        return self.source, self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,62 +297,3 @@ def regroup(columns: Sequence[StepColumn]) -> list[StepColumn]:
                 small.steps = rest
         kept = [column for column in kept if column.steps]
     return kept
-
-
-_TEXT_KEYS = ("command", "cmd", "script")
-
-
-def split_lines(sources: Sequence[DraftSource]) -> list[list[AttemptStep]]:
-    """Return the steps of each attempt; a shell line is split where another attempt ran one of its commands by itself."""
-    run_separately: dict[Hashable, set[int]] = {}
-    for source in sources:
-        for step in source.steps:
-            if len(step.labels) == 1 and step.kind == "run":
-                run_separately.setdefault(step.labels[0], set()).add(step.source)
-    return [[part for step in source.steps for part in _line_parts(step, run_separately, source)] for source in sources]
-
-
-def _line_parts(
-    step: AttemptStep, run_separately: Mapping[Hashable, set[int]], source: DraftSource
-) -> list[AttemptStep]:
-    edits = step.arguments.get("edits")
-    if step.kind == "write" and isinstance(edits, list) and len(edits) > 1:
-        typed = step.action.step.arguments["edits"]
-        return [_split_step(step, "edits", [edit], part=at, source=source) for at, edit in enumerate(typed)]
-    apart = any(run_separately.get(label, set()) - {step.source} for label in step.labels)
-    if step.kind != "run" or len(step.labels) < 2 or not apart:
-        return [step]
-    key = next((key for key in _TEXT_KEYS if isinstance(step.arguments.get(key), str)), "")
-    pieces = _separate_commands(step.action) if key else []
-    if len(pieces) < 2:
-        return [step]
-    return [_split_step(step, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
-
-
-def _split_step(step: AttemptStep, key: str, value: Any, *, part: int, source: DraftSource) -> AttemptStep:
-    """Return one command of a line as a call of its own."""
-    typed = essential(step.action.step.arguments)
-    called = dataclasses.replace(step.action.step, arguments={**typed, key: value})
-    general = source.general.arguments(called.arguments)
-    action = tool_call(called, step.action.workspace)
-    made = attempt_step(action, general, source=step.source, number=step.number, own=source.own)
-    return dataclasses.replace(made, part=part)
-
-
-def _separate_commands(action: ToolCall) -> list[str]:
-    """Return the commands of a line that could be run one by one; none where one depends on another."""
-    if "\n" in action.command.strip() or without_heredocs(action.command) != action.command:
-        return []
-    pieces: list[str] = []
-    pipe: list[str] = []
-    for command in action.commands:
-        if command.connector not in ("&&", ";", "|", "") or command.outputs or command.assignments:
-            return []
-        if command.program == "cd":
-            continue
-        pipe.append(command.text)
-        if command.connector != "|":
-            elsewhere = command.directory and command.directory.rstrip("/") != action.workspace.rstrip("/")
-            pieces.append((f"cd {command.directory} && " if elsewhere else "") + " | ".join(pipe))
-            pipe = []
-    return pieces

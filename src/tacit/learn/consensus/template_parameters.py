@@ -1,7 +1,7 @@
 """Turns slots of several calls into the parameters of a procedure: one for all places that change together.
 
 Slots with equal values in every attempt are one parameter. A value that never varies is no parameter unless it came from an
-answer: external text does not enter the skill. Other spellings of a name (`order_status`, `OrderStatus`) are recognised.
+answer: external text does not enter the skill.
 """
 
 from __future__ import annotations
@@ -21,13 +21,6 @@ from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import TASK, shape_of
 
 _GENERIC = frozenset({"value", "number", "id"})
-_STYLES = (
-    ("upper case", "upper", re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)*")),
-    ("snake case", "snake", re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")),
-    ("kebab case", "kebab", re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")),
-    ("camel case", "camel", re.compile(r"[a-z][A-Za-z0-9]*")),
-    ("Pascal case", "pascal", re.compile(r"[A-Z][A-Za-z0-9]*")),
-)
 _PRIVATE_NAMES = frozenset(
     {"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"}
 )
@@ -137,13 +130,10 @@ def parameters_of(
     taken = {"workspace"} | {name for template in templates for name in _literal_names(template)}
     for group in groups:
         group.places = {at: _value_source(group, at, sources[at]) for at in group.values}
-    named: list[_Group] = []
-    # Other spellings take the name of the value in the task.
+    # Values of the task are named first.
     for group in sorted(groups, key=lambda found: (not found.attempts_from(Origin.USER), -len(found.names))):
         if _is_parameter(group, sources):
-            spelled = _spelling_parameter(group, named, taken)
-            group.parameter = spelled or _parameter_of(group, sources, templates, taken)
-            named.append(group)
+            group.parameter = _parameter_of(group, sources, templates, taken)
     return Parameters(sources, tuple(groups))
 
 
@@ -161,19 +151,6 @@ def _value_source(group: _Group, at: int, source: DraftSource) -> ValueSighting 
     if bound is not None:
         return bound.place
     return source.timeline.stated(group.values[at], before=group.calls[at])
-
-
-def _spelling_parameter(group: _Group, named: Sequence[_Group], taken: set[str]) -> Parameter | None:
-    """Return the parameter of a group that spells the values of a named one differently; none for other groups."""
-    other = next((found for found in named if _is_other_spelling(group, found)), None)
-    style = _style(group)
-    if other is None or other.parameter is None or style is None:
-        return None
-    base = other.parameter.name
-    bare = all(other.values[at].lstrip("-@#./$") == value for at, value in group.values.items() if at in other.values)
-    name = _free_name(f"{base}_{'name' if bare else style[1]}", taken)
-    spelling = "without the sign before it" if bare else f"in {style[0]}"
-    return Parameter(name=name, description=f"the {base.replace('_', ' ')} {spelling}")
 
 
 def _parameter_of(
@@ -198,13 +175,7 @@ def _parameter_of(
     )
     if all(group.values[at].casefold() in sources[at].timeline.user_text.casefold() for at in stated):
         return replace(parameter, reading=TASK, key=shape_of(*(group.values[at] for at in stated)))
-    style = _style(group)
-    return replace(parameter, description=f"{parameter.description}, in {style[0]}") if style else parameter
-
-
-def _style(group: _Group) -> tuple[str, str, re.Pattern[str]] | None:
-    """Return the spelling that all values have."""
-    return next((style for style in _STYLES if all(map(style[2].fullmatch, group.values.values()))), None)
+    return parameter
 
 
 def _was_copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
@@ -252,15 +223,6 @@ def _type(group: _Group, sources: Sequence[DraftSource]) -> str:
         bound = sources[at].bindings.get(group.names.get(at, ""))
         kinds.append(bound.parameter.type if bound else type_of(value))
     return kinds[0] if len(set(kinds)) == 1 else "string"
-
-
-def _is_other_spelling(group: _Group, other: _Group) -> bool:
-    shared = group.values.keys() & other.values.keys()
-    return len(shared) > 1 and all(_letters_only(group.values[at]) == _letters_only(other.values[at]) for at in shared)
-
-
-def _letters_only(value: str) -> str:
-    return re.sub(r"[\W_]+", "", value).casefold()
 
 
 def _free_name(wish: str, taken: set[str]) -> str:

@@ -234,37 +234,14 @@ class _TemplateBuilder:
         """Return runs of the model's words that differ in others; runs within one word or quoted text are one."""
         fixed = frozenset(anchors)
         regions: list[tuple[int, int]] = []
-        whole = self._free_texts(mine, fixed)
         for at, token in enumerate(mine):
-            free = next((found for found in whole if found[0] <= at < found[1]), None)
-            if free and free not in regions:
-                regions.append(free)
-            if free or at in fixed or token.name:
+            if at in fixed or token.name:
                 continue
             start = regions[-1][0] if regions and self._runs_on(mine, regions[-1][1], at) else at
             if regions and start == regions[-1][0]:
                 regions.pop()
             regions.append((start, at + 1))
         return regions
-
-    def _free_texts(self, mine: Sequence[_Token], fixed: frozenset[int]) -> list[tuple[int, int]]:
-        """Return quoted texts of a command, such as a commit message, of which little is equal."""
-        if self.model.action.kind is not ToolKind.SHELL:
-            return []
-        found: list[tuple[int, int]] = []
-        opened = -1
-        for at, token in enumerate(mine):
-            if opened < 0 and token.text in _QUOTES:
-                opened = at
-            elif opened >= 0 and token.text == mine[opened].text:
-                inside = range(opened + 1, at)
-                words = [i for i in inside if mine[i].name or mine[i].text.isalnum()]
-                same = sum(len(mine[i].text) for i in words if i in fixed)
-                blank = any(mine[i].text.isspace() for i in inside)
-                if blank and same < _MIN_FIXED * sum(len(mine[i].text) for i in words):
-                    found.append((opened + 1, at))
-                opened = -1
-        return found
 
     def _runs_on(self, mine: Sequence[_Token], end: int, start: int) -> bool:
         between = mine[end:start]
