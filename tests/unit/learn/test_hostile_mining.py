@@ -42,7 +42,6 @@ def houses() -> list[Trajectory]:
 
 def test_whatever_repeats_an_answer_is_external() -> None:
     candidates = mined(houses())
-    assert any(candidate.content.sub_skills for candidate in candidates)
     for candidate in candidates:
         content, origins = candidate.content, candidate.origins
         texts = {

@@ -11,18 +11,15 @@ from typing import Any
 
 import pytest
 
-import tacit
 from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.care import CareReason
-from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status, parse_reasons
 from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent
 from tacit.domain.trajectory import Claim, Origin, Trajectory
 from tacit.learn import mine
 from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS
-from tests.raising import raises
 from tests.unit.learn.attempts import bash, conflict, fixed_session, migration, session
 from tests.unit.learn.calls import attempt, greenhouse, season
 from tests.unit.making import ONE_RUN
@@ -133,8 +130,6 @@ def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
     apart = contents(parts)
     for content in contents(whole).values():
         assert essence(content) in [essence(other) for other in apart.values()]
-    (composite,) = [content for content in apart.values() if content.sub_skills]
-    assert set(composite.sub_skills) <= apart.keys()  # parts keep the name that they were first known under
     assert all(set(content.after) <= apart.keys() for content in apart.values())
 
 
@@ -331,34 +326,6 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
 
 
 # --- from learning to credit ----------------------------------------------------------------------------------------
-
-
-def test_the_parts_of_a_composite_are_shown_and_credited_one_by_one(tmp_path: Path) -> None:
-    with tacit.open(tmp_path) as memory:
-        learn(memory, *visits())
-        for stored in memory.reviews.waiting():
-            memory.review(stored.version.id, "approve", by="ann")
-        task = "The plants in house 44 look bad, please see to it."
-        selection = memory.recall(task, k=9, budget_tokens=9_000)
-        (whole,) = [item for item in selection.items if item.version.content.sub_skills]
-        assert tuple(part.name for part in whole.parts) == whole.version.content.sub_skills
-        heater, vents, pump = whole.parts
-        outcomes = {whole.version_id: "failure", heater.id: "success", vents.id: "failure"}
-        kept = memory.record(selection.use_id, outcome="failure", followed=outcomes)
-        assert {evidence.version_id: evidence.outcome for evidence in kept} == outcomes
-        assert memory.context.store.evidence([pump.id])[pump.id] == []
-        with raises(Mistake, "version_not_shown"):
-            memory.record(selection.use_id, outcome="success", followed={"v_other": "success"})
-
-
-def test_a_part_that_was_retired_is_missing_from_its_composite(loop: Tacit) -> None:
-    learn(loop, *visits())
-    for stored in loop.reviews.waiting():
-        loop.review(stored.version.id, "approve", by="ann")
-    loop.review(loop.version("prime-pump").version.id, "retire", by="ann")
-    selection = loop.recall("The plants in house 44 look bad, please see to it.", k=9, budget_tokens=9_000)
-    (whole,) = [item for item in selection.items if item.version.content.sub_skills]
-    assert [part.name for part in whole.parts] == ["switch-heater", "grease-vents-and-move-vents"]
 
 
 # --- odd attempts ---------------------------------------------------------------------------------------------------

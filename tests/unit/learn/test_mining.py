@@ -98,14 +98,6 @@ def test_the_goal_becomes_a_postcondition() -> None:
     assert [(goal.reading, goal.value) for goal in content.postconditions] == [("check_plants", "well")]
 
 
-def test_several_mends_of_one_kind_of_task_make_a_composite_of_skills() -> None:
-    found = named(mined(season()))
-    (whole,) = [one for one in found.values() if one.content.sub_skills]
-    assert set(whole.content.sub_skills) == {"switch-heater", "grease-vents-and-move-vents", "prime-pump"}
-    assert set(whole.content.sub_skills) <= found.keys()
-    assert len(whole.content.steps) == 3
-
-
 def test_what_was_read_outside_is_external_and_what_was_done_is_the_agents() -> None:
     origins = named(mined(season()))["switch-heater"].origins
     assert origins["cases.0"] is Origin.EXTERNAL
@@ -183,16 +175,3 @@ def test_outlines_tell_looks_from_moves() -> None:
         ("check_plants", 1),
     ]
     assert outline.readings[1].facts["Heater"] == ("OFF",)
-
-
-def test_an_error_that_several_attempts_met_becomes_a_pitfall_of_the_call() -> None:
-    visits = []
-    for number in range(6):
-        asked = f"renew the loan of member M{number}"
-        refused = ("renew_loan", {"loan": f"L{number}"}, "Error: member has unpaid fines")
-        paid = ("pay_fine", {"member": f"M{number}"}, "paid")
-        renewed = ("renew_loan", {"loan": f"L{number}"}, "renewed")
-        visits.append(attempt(asked, *([refused, paid] if number % 2 else []), renewed))
-    (pitfall,) = named(mined(visits))["renew-loan"].content.pitfalls
-    assert (pitfall.kind, pitfall.count) == ("failing call", 3)
-    assert "unpaid fines" in pitfall.text

@@ -1,4 +1,4 @@
-"""The parts of mining one by one: situations, tasks in general words, phases, composites, failures, names and units."""
+"""The parts of mining one by one: situations, tasks in general words, phases, failures, names and units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of, learn_order
-from tacit.learn.mining.candidates import MAX_SURROUNDINGS, composites, free_name, name_of, surroundings_of
+from tacit.learn.mining.candidates import MAX_SURROUNDINGS, free_name, name_of, surroundings_of
 from tacit.learn.mining.group_data import (
     MAX_FAILURES,
     GroupData,
@@ -175,50 +175,6 @@ def test_names_of_people_that_only_one_task_has_make_no_patterns() -> None:
     assert [name_of(pattern) for pattern in patterns.patterns] == ["invite"]
 
 
-# --- composites -----------------------------------------------------------------------------------------------------
-
-
-def made_of(visits: list[Trajectory]) -> list[Any]:
-    store = AttemptStore()
-    outlines = [store.add(each) for each in visits]
-    found = mine(outlines, {each.trajectory_id for each in outlines}, store)
-    return [candidate.content for group in found for candidate in group.candidates]
-
-
-def test_a_composite_says_its_parts_in_the_order_of_phases_and_which_are_optional() -> None:
-    everything = [greenhouse(n, heater=True, vents=n % 2 == 0, pump=True) for n in range(1, 9)]
-    (whole,) = [content for content in made_of(everything) if content.sub_skills]
-    assert len(whole.steps) == len(whole.sub_skills)
-    assert any(step.optional for step in whole.steps)
-    assert not all(step.optional for step in whole.steps)
-    assert "times)" in whole.description
-
-
-def test_two_attempts_of_a_kind_make_no_composite() -> None:
-    letters = [attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok")) for n in range(3)]
-    visits = [greenhouse(n, heater=True, vents=True, pump=True) for n in (1, 2)]
-    assert not [content for content in made_of([*letters, *visits]) if content.sub_skills]
-
-
-def test_one_part_makes_no_composite() -> None:
-    visits = [greenhouse(n, heater=True, vents=False, pump=False) for n in range(1, 6)]
-    assert not [content for content in made_of(visits) if content.sub_skills]
-
-
-def test_a_composite_takes_no_name_of_another_skill() -> None:
-    data = study_of(season())
-    parts = _parts(data)
-    (plain,) = composites(data, parts, sorted(parts), taken=set())
-    (other,) = composites(data, parts, sorted(parts), taken={plain.content.name})
-    assert other.content.name == f"{plain.content.name}-2"
-
-
-def _parts(data: GroupData) -> dict[str, Any]:
-    found = next(iter(mine(data.group.outlines, set(data.group.ids), data.source)))
-    tools = {candidate.content.tags: candidate for candidate in found.candidates}
-    return {pattern.key: tools[pattern.tools] for pattern in data.patterns.patterns}
-
-
 # --- failures -------------------------------------------------------------------------------------------------------
 
 
@@ -240,29 +196,6 @@ def test_a_failure_without_a_success_at_its_task_is_explained_too() -> None:
         "Something else altogether", ("check_air", {"house_id": "H999"}, "Vents: open"), ("prime_pump", {}, "ok")
     )
     assert len(failure_causes(study_of(season(), [strange]))) == 1
-
-
-def test_every_example_and_goal_of_a_composite_is_grounded() -> None:
-    words = ("today", "again", "soon", "now")
-    asked = [
-        dataclasses.replace(
-            visit,
-            task=dataclasses.replace(
-                visit.task, text=f"{visit.task.text} The tenant called twice about the awful smell {words[n % 4]}"
-            ),
-            id="",
-        )
-        for n, visit in enumerate(season())
-    ]
-    data = study_of(asked)
-    found = composites(data, _parts(data), sorted(_parts(data)), taken=set())
-    assert max(len(whole.content.example_queries) for whole in found) > 1
-    for whole in found:
-        content = whole.content
-        assert content.postconditions
-        paths = [f"example_queries.{n}" for n in range(len(content.example_queries))]
-        paths += [f"postconditions.{n}" for n in range(len(content.postconditions))]
-        assert all(whole.provenance.grounding[path] for path in paths)
 
 
 NAMES = st.sampled_from("abcde")

@@ -247,3 +247,14 @@ def test_what_was_purged_takes_its_composites_with_it(loop: Tacit) -> None:
         loop.archive.descent(Source(kind=SourceKind.IMPORTED, value=loop.version("build").version.hash)), by="ann"
     )
     assert loop.context.store.tombstones(whole)
+
+
+def test_the_parts_of_a_composite_are_credited_one_by_one(loop: Tacit) -> None:
+    shipped(loop)
+    selection = loop.recall("announce the service", k=5)
+    (whole,) = [item for item in selection.items if item.name == "ship"]
+    build, publish = whole.parts
+    outcomes = {whole.version_id: "failure", build.id: "success"}
+    kept = loop.record(selection.use_id, outcome="failure", followed=outcomes)
+    assert {evidence.version_id: evidence.outcome for evidence in kept} == outcomes
+    assert loop.context.store.evidence([publish.id])[publish.id] == []

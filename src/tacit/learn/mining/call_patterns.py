@@ -7,7 +7,6 @@ does not name (a permission, a mode), each value gives a pattern of its own. Whe
 from __future__ import annotations
 
 import re
-from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,102 +125,46 @@ def parse(
     return found
 
 
-def _chains(sequences: Sequence[Sequence[Token]]) -> list[tuple[Token, ...]]:
-    """Return calls that belong together: the second nearly always follows the first and rarely occurs otherwise."""
-    rows = _TokenRows(sequences)
+_Part = tuple[Token, ...]
+
+
+def _chains(sequences: Sequence[Sequence[Token]]) -> list[_Part]:
+    """Return calls that belong together: the second nearly always follows the first and rarely occurs otherwise.
+
+    Neighbouring parts are joined in rounds, so that `(a,) (b,) (c,)` becomes `(a, b) (c,)` and then `(a, b, c)`.
+    """
+    rows = [[(token,) for token in sequence] for sequence in sequences]
     chains: set[_Part] = set()
-    while (best := rows.best()) is not None:
-        first, second = best
-        chains -= {first, second}
-        chains.add(first + second)
-        rows.join(first, second)
+    while pairs := _pairs_to_join(rows):
+        chains -= {*pairs, *pairs.values()}
+        chains |= {first + second for first, second in pairs.items()}
+        rows = [_joined(row, pairs) for row in rows]
     return sorted(chains)
 
 
-_Part = tuple[Token, ...]
-_Pair = tuple[_Part, _Part]
+def _pairs_to_join(rows: Sequence[Sequence[_Part]]) -> dict[_Part, _Part]:
+    """Return the pairs that belong together, the most frequent first, as first → second; each part is in one of them."""
+    times = Counter(part for row in rows for part in row)
+    counts = Counter(pair for row in rows for pair in pairwise(row) if pair[0] != pair[1])
+    found: dict[_Part, _Part] = {}
+    taken: set[_Part] = set()
+    for (first, second), count in sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True):
+        if count < MIN_SUPPORT:
+            break
+        belong = count >= _ALWAYS * times[first] and count >= _NEARLY * times[second]
+        if belong and len(first) + len(second) <= MAX_CALLS and taken.isdisjoint((first, second)):
+            found[first] = second
+            taken |= {first, second}
+    return found
 
 
-class _TokenRows:
-    """Sequences of parts with counts of parts and of neighbouring pairs, and the pairs that belong together.
-
-    A join updates only the rows that contain both parts, and the pairs around them.
-    """
-
-    def __init__(self, sequences: Sequence[Sequence[Token]]) -> None:
-        self._singles: Counter[_Part] = Counter()
-        self._pairs: Counter[_Pair] = Counter()
-        self._rows: list[list[_Part]] = [[] for _ in sequences]
-        self._holding: dict[_Part, set[int]] = {}
-        self._around: dict[_Part, set[_Pair]] = {}
-        self._fitting: dict[_Pair, int] = {}
-        self._ranked: list[tuple[int, _Pair]] = []
-        for at, sequence in enumerate(sequences):
-            self._put(at, [(token,) for token in sequence])
-        self._rank(list(self._pairs))
-
-    def best(self) -> _Pair | None:
-        """Return the most frequent pair that belongs together."""
-        while self._ranked:
-            count, pair = self._ranked.pop()
-            if self._fitting.get(pair) == count:
-                return pair
-        return None
-
-    def join(self, first: _Part, second: _Part) -> None:
-        """Join two parts into one wherever the second follows the first."""
-        for at in self._holding[first] & self._holding[second]:
-            joined = _joined(self._rows[at], first, second)
-            if len(joined) < len(self._rows[at]):
-                self._put(at, joined)
-        neighbours = (part for pair in self._around[first] | self._around[second] for part in pair)
-        self._rank({pair for part in {*neighbours, first + second} for pair in self._around.get(part, ())})
-
-    def _put(self, at: int, row: list[_Part]) -> None:
-        before, self._rows[at] = self._rows[at], row
-        self._singles.subtract(before)
-        self._singles.update(row)
-        self._pairs.subtract(_neighbours(before))
-        self._pairs.update(_neighbours(row))
-        for part in row:
-            self._holding.setdefault(part, set()).add(at)
-        for pair in _neighbours(row):
-            for part in pair:
-                self._around.setdefault(part, set()).add(pair)
-
-    def _rank(self, pairs: Collection[_Pair]) -> None:
-        """Update which of these pairs belong together."""
-        for pair in pairs:
-            count = self._pairs[pair] if self._belongs_together(pair) else 0
-            if count != self._fitting.get(pair, 0):
-                self._fitting[pair] = count
-                if count:
-                    insort(self._ranked, (count, pair))
-
-    def _belongs_together(self, pair: _Pair) -> bool:
-        count, (first, second) = self._pairs[pair], pair
-        return (
-            count >= MIN_SUPPORT
-            and count >= _ALWAYS * self._singles[first]
-            and count >= _NEARLY * self._singles[second]
-            and len(first) + len(second) <= MAX_CALLS
-        )
-
-
-def _neighbours(row: Sequence[_Part]) -> list[_Pair]:
-    return [pair for pair in pairwise(row) if pair[0] != pair[1]]
-
-
-def _joined(row: Sequence[_Part], first: _Part, second: _Part) -> list[_Part]:
+def _joined(row: Sequence[_Part], pairs: Mapping[_Part, _Part]) -> list[_Part]:
     joined: list[_Part] = []
-    at = 0
-    while at < len(row):
-        if row[at] == first and row[at + 1 : at + 2] == [second]:
-            joined.append(first + second)
-            at += 2
+    for part in row:
+        if joined and pairs.get(joined[-1]) == part:
+            joined[-1] += part
         else:
-            joined.append(row[at])
-            at += 1
+            joined.append(part)
     return joined
 
 

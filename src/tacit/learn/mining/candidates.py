@@ -1,7 +1,6 @@
 """Writes a pattern and its statistics as a candidate: steps, parameters, cases, cues, order, spans and origins.
 
-The steps are the readings that conditions and parameters need, then the calls of the pattern. Composites list the patterns
-of one kind of task.
+The steps are the readings that conditions and parameters need, then the calls of the pattern.
 """
 
 from __future__ import annotations
@@ -31,16 +30,15 @@ from tacit.domain.skill import (
 )
 from tacit.domain.trajectory import Role, Span
 from tacit.learn.failures import FailureCause, found_pitfalls
-from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
+from tacit.learn.mining.call_patterns import CallPattern
 from tacit.learn.mining.general_calls import GeneralCall
-from tacit.learn.mining.group_data import GroupData, failing_calls
+from tacit.learn.mining.group_data import GroupData
 from tacit.learn.parameters import fill
 from tacit.learn.values import PLACEHOLDER, FieldOrigins, Timeline, action_spans, first_free
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, shorten, slug, tool_title
 from tacit.text.cues import words_of
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import leaves, tool_call
-from tacit.text.words import STOP_WORDS, term_set
 
 MADE_BY = f"{MADE_BY_MINING}/1"
 ENDS_TASK = "alone"
@@ -110,7 +108,6 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
     for number in range(len(statistics.cases)):  # the description lists the cases
         field_origins.add_spans("description", field_origins.spans.get(f"cases.{number}", ()))
     pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, statistics.causes)]
-    pitfalls += failing_calls(data, pattern.tools)
     for number, (_, spans) in enumerate(pitfalls):
         field_origins.add_spans(f"pitfalls.{number}", spans)
     examples = examples_of(data, sources)
@@ -373,141 +370,3 @@ def _shared_beginning(left: str, right: str) -> int:
     return next(
         (at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), min(len(left), len(right))
     )
-
-
-MAX_COMPARED = 400
-"""The latest successes that are grouped into kinds; the time grows with its square."""
-ALIKE = 0.6
-"""Tasks that share this part of their words are of one kind. Smaller: composites of unlike tasks; larger: fewer."""
-_NAME_WORDS = 5
-_COMPOSITE_SPANS = 5
-_MAX_PARTS = 24
-_MAX_TASK = 160
-"""Words of a composite's name, its spans per field, its parts, and the characters of the task in its description."""
-
-
-@dataclass(slots=True)
-class _Kind:
-    """Attempts at one kind of task."""
-
-    words: frozenset[str]
-    members: list[str]
-
-
-def composites(
-    data: GroupData, parts: Mapping[str, Candidate], order: Sequence[str], *, taken: set[str]
-) -> list[Candidate]:
-    """Return the composites of a group; `parts` are the candidates of its patterns by key, `order` their keys in order.
-
-    None gets a name in `taken`.
-    """
-    sequences = {
-        outline.trajectory_id: [key for key in data.patterns.sequence(outline) if key in parts]
-        for outline in data.group.successes[-MAX_COMPARED:]
-    }
-    found: list[Candidate] = []
-    for kind in _task_kinds(data, sequences):
-        used = Counter(key for identity in kind.members for key in dict.fromkeys(sequences[identity]))
-        lasting = [key for key in order if used[key] > 1][:_MAX_PARTS]
-        if len(kind.members) >= MIN_SUPPORT and len(lasting) > 1:
-            made = _composite(data, kind, [(key, parts[key], used[key]) for key in lasting])
-            name = free_name(made.content.name, taken)
-            found.append(dataclasses.replace(made, content=dataclasses.replace(made.content, name=name)))
-    return found
-
-
-def _task_kinds(data: GroupData, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
-    """Group attempts by their task; the first of a kind stands for it."""
-    kinds: list[_Kind] = []
-    for identity in sequences:
-        words = term_set(data.outlines[identity].task)
-        for kind in kinds:
-            if words and len(words & kind.words) >= ALIKE * len(words | kind.words):
-                kind.members.append(identity)
-                break
-        else:
-            kinds.append(_Kind(words=words, members=[identity]))
-    return kinds
-
-
-def _composite(data: GroupData, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
-    field_origins = FieldOrigins(load=data.trajectory)
-    sources = data.sample(kind.members)
-    spans = task_spans(data, sources)
-    examples = examples_of(data, sources)
-    sentences = (f"example_queries.{number}" for number in range(len(examples)))
-    for path in ("name", "description", "sub_skills", *sentences):
-        field_origins.add_spans(path, spans[:_COMPOSITE_SPANS])
-    for _, candidate, _ in parts:  # both name the parts
-        for path in ("description", "sub_skills"):
-            field_origins.add_spans(path, candidate.provenance.grounding.get("name", ())[:_COMPOSITE_SPANS])
-    steps: list[SkillStep] = []
-    for _, candidate, used in parts:
-        field_origins.add_spans(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
-        steps.append(_composite_step(candidate, used, of=len(kind.members)))
-    task = examples[0]
-    goal = _goal_conditions(parts, data.outlines[sources[0]].task)
-    for number, each in enumerate(goal):
-        field_origins.add_spans(f"postconditions.{number}", goal[each])
-    names = [candidate.content.name for _, candidate, _ in parts]
-    content = SkillContent(
-        kind=Kind.PROCEDURE,
-        name=_composite_name(task),
-        description=_composite_description(
-            task, [(part.content.name, used) for _, part, used in parts], of=len(kind.members)
-        ),
-        example_queries=examples,
-        steps=tuple(steps),
-        postconditions=tuple(goal),
-        sub_skills=tuple(names),
-    )
-    return Candidate(
-        content=content,
-        scope=Scope(),
-        origins=field_origins.origins,
-        provenance=Provenance(trajectory_ids=tuple(kind.members), grounding=field_origins.spans, made_by=MADE_BY),
-        assessment=weakest([data.source.assessment(identity) for identity in sources]),
-    )
-
-
-def _composite_step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
-    """Return the step for a part with its case, but without counts: steps that change make a new version."""
-    content = candidate.content
-    ways = " or ".join(map(_case_text, content.cases))
-    text = f"If {ways}: {code(content.name)}" if ways else code(content.name)
-    return SkillStep(text=text, optional=used < of)
-
-
-def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
-    of_kind = set(members)
-    last = len(candidate.content.steps) - 1
-    grounding = candidate.provenance.grounding
-    spans = grounding.get(f"steps.{last}", ())
-    own = [span for span in spans if span.trajectory_id in of_kind][:_COMPOSITE_SPANS] or list(spans[:_COMPOSITE_SPANS])
-    # The step repeats the part's case, so its origin is no higher.
-    cases = [span for number in range(len(candidate.content.cases)) for span in grounding.get(f"cases.{number}", ())]
-    return own + cases
-
-
-def _goal_conditions(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
-    """Return what shows that such a task is done, each with the spans of a part."""
-    task_terms = term_set(task)
-    found: dict[Condition, tuple[Span, ...]] = {}
-    for _, candidate, _ in parts:
-        for number, goal in enumerate(candidate.content.postconditions):
-            spans = candidate.provenance.grounding.get(f"postconditions.{number}", ())
-            if not goal.when or goal.when in task_terms:
-                found[goal] = found.get(goal) or spans
-    return found
-
-
-def _composite_description(task: str, parts: Sequence[tuple[str, int]], *, of: int) -> str:
-    like = shorten(task, _MAX_TASK).rstrip(".")
-    sentences = ", ".join(f"{name} ({used} times)" for name, used in parts)
-    return shorten(f"{of} tasks like “{like}” came down to these skills: {sentences}.", MAX_DESCRIPTION)
-
-
-def _composite_name(task: str) -> str:
-    words = [word.strip(".,;:!?'\"()").lower() for word in task.split()]
-    telling = [word for word in words if word.isalpha() and word not in STOP_WORDS and len(word) > 2]
-    return slug(dict.fromkeys(telling[:_NAME_WORDS])) or "composite"

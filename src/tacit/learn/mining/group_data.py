@@ -12,15 +12,12 @@ from typing import Protocol
 
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
-from tacit.domain.skill import Pitfall
-from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.domain.trajectory import Step, Trajectory
 from tacit.learn.failures import FailureCause, FailurePool, explain_failure
 from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
 from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
 from tacit.learn.mining.pattern_conditions import known_facts
 from tacit.learn.values import EMAIL, find_step
-from tacit.learn.wording import code, shorten
-from tacit.text.error_signatures import error_signature, may_pass
 from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
@@ -219,12 +216,6 @@ class GroupData:
 MAX_FAILURES = 60
 MAX_SUCCESSES = 60
 """The latest failures of a group that are explained, and the successes that explain them; they bound the time."""
-SEVERAL = 2
-"""Attempts that must show an error before a skill warns of it."""
-_MAX_ERROR = 120
-_MAX_FAILING_CALLS = 3
-_SPANS = 5
-"""Characters of an error, errors of one skill, and spans of each that are stored."""
 
 
 def failure_causes(data: GroupData) -> list[FailureCause]:
@@ -244,24 +235,6 @@ def failure_causes(data: GroupData) -> list[FailureCause]:
         explain_failure(data.trajectory(identity), pool, siblings=[data.trajectory(one) for one in successes])
         for identity, successes in siblings.items()
     ]
-
-
-def failing_calls(data: GroupData, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
-    """Return errors of these tools that occurred in several attempts, the most frequent first, each with its spans."""
-    met: dict[tuple[str, str], list[Span]] = {}
-    for outline in data.group.outlines:
-        for call in outline.calls:
-            signature = error_signature("\n".join(call.lines)) if call.worked is False and call.tool in tools else ""
-            if signature and not may_pass(signature):
-                span = Span(outline.trajectory_id, call.step, "observation")
-                met.setdefault((call.tool, signature), []).append(span)
-    found = []
-    for (tool, signature), spans in met.items():
-        attempts = {span.trajectory_id for span in spans}
-        if len(attempts) >= SEVERAL:
-            text = f"{code(tool)} fails with “{shorten(signature, _MAX_ERROR)}”."
-            found.append((Pitfall(text=text, kind="failing call", count=len(attempts)), tuple(spans[:_SPANS])))
-    return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MAX_FAILING_CALLS]
 
 
 def _siblings(failed: Outline, data: GroupData) -> list[str]:

@@ -15,7 +15,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern, Group, groups_of, learn_order
-from tacit.learn.mining.candidates import PatternStatistics, candidate_of, composites, free_name, name_of
+from tacit.learn.mining.candidates import PatternStatistics, candidate_of, free_name, name_of
 from tacit.learn.mining.group_data import AttemptSource, GroupData, failure_causes, impersonal_task
 from tacit.learn.mining.pattern_conditions import (
     attempt_record,
@@ -99,10 +99,9 @@ def _names(all_data: Sequence[GroupData]) -> dict[tuple[str, str], str]:
 def _candidates(
     data: GroupData, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
 ) -> Iterator[Candidate]:
-    """Yield candidates so that each comes after those it mentions; composites come last."""
+    """Yield candidates so that each comes after those it mentions."""
     order = learn_order(data.patterns.sequence(outline) for outline in data.group.successes)
-    phases = phase_order(order)
-    place = {key: at for at, key in enumerate(phases)}
+    place = {key: at for at, key in enumerate(phase_order(order))}
     patterns = sorted(data.patterns.patterns, key=lambda pattern: place[pattern.key])
     names = {pattern.key: known_as[data.group.ids[0], pattern.key] for pattern in patterns}
     attempts = [
@@ -114,7 +113,6 @@ def _candidates(
     cases = learn_cases(attempts, {pattern.key: _pattern_text(pattern, data) for pattern in most})
     goal, ending = goal_checks(attempts), ending_patterns(attempts)
     causes = tuple(failure_causes(data))
-    made: dict[str, Candidate] = {}
     for pattern in patterns:
         statistics = PatternStatistics(
             cases=tuple(case for case in cases.get(pattern.key, ()) if _needs_reading(case)),
@@ -124,9 +122,7 @@ def _candidates(
             ends_task=pattern.key in ending,
             causes=causes,
         )
-        made[pattern.key] = candidate_of(pattern, statistics, data, name=names[pattern.key])
-        yield made[pattern.key]
-    yield from composites(data, made, phases, taken=set(known_as.values()))
+        yield candidate_of(pattern, statistics, data, name=names[pattern.key])
 
 
 def _needs_reading(case: Case) -> bool:

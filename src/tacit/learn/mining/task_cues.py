@@ -2,7 +2,7 @@
 
 Least squares on the features of `text.cues`, regularised towards the words of the skill's name: with little evidence the
 name decides, with much the evidence does. Texts of common words count less, so that a frequent task does not dominate. The
-strongest cues are kept and fitted again.
+strongest cues are kept.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def learn_cues(
     usual = [sum(row.weight for row in rows if at in row.used) / total for at in range(len(names))]
     prior = _prior([(called or {}).get(name, name) for name in names])
     learned = _fit(rows, usual, prior)
-    return {name: _cues(rows, at, usual=usual[at], weights=learned[at]) for at, name in enumerate(names)}
+    return {name: _cues(learned[at], usual=usual[at]) for at, name in enumerate(names)}
 
 
 def _weighted_samples(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]) -> list[_Sample]:
@@ -114,36 +114,10 @@ def _fit(
     return learned
 
 
-def _cues(rows: Sequence[_Sample], at: int, *, usual: float, weights: Mapping[str, float]) -> tuple[Cue, ...]:
-    """Return the strongest weights of one skill, fitted again without the others."""
-    kept = sorted(weights, key=lambda term: (-abs(weights[term]), term))[: MAX_CUES - 1]
-    column = {term: number for number, term in enumerate(kept)}
-    squares = [[_CAUTION * (i == j) for j in range(len(kept))] for i in range(len(kept))]
-    missing = [0.0] * len(kept)
-    for row in rows:
-        here = [(column[term], value) for term, value in row.values.items() if term in column]
-        error = (at in row.used) - usual - sum(weights[kept[i]] * value for i, value in here)
-        for i, value in here:
-            missing[i] += row.weight * value * error
-            for j, other in here:
-                squares[i][j] += row.weight * value * other
-    steps = _solve(squares, missing)
-    final = {term: round(weights[term] + step, 2) for term, step in zip(kept, steps, strict=True)}
-    strongest = sorted((term for term in final if final[term]), key=lambda term: (-abs(final[term]), term))
-    return Cue(term="", weight=round(usual, 2)), *(Cue(term=term, weight=final[term]) for term in strongest)
-
-
-def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Solve a symmetric positive definite system; the diagonal makes pivoting unnecessary."""
-    size = len(right)
-    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
-    for i, lead in enumerate(rows):
-        for line in rows[i + 1 :]:
-            if factor := line[i] / lead[i]:
-                for j in range(i, size + 1):
-                    line[j] -= factor * lead[j]
-    found = [0.0] * size
-    for i in range(size - 1, -1, -1):
-        known = sum(rows[i][j] * found[j] for j in range(i + 1, size))
-        found[i] = (rows[i][size] - known) / rows[i][i]
-    return found
+def _cues(weights: Mapping[str, float], *, usual: float) -> tuple[Cue, ...]:
+    """Return the bias and the strongest weights of one skill, the strongest first."""
+    rounded = {term: round(weight, 2) for term, weight in weights.items()}
+    strongest = sorted((term for term in rounded if rounded[term]), key=lambda term: (-abs(rounded[term]), term))
+    return Cue(term="", weight=round(usual, 2)), *(
+        Cue(term=term, weight=rounded[term]) for term in strongest[: MAX_CUES - 1]
+    )
