@@ -55,6 +55,15 @@ _INSIDE = re.compile(r"[\w.]")
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
+WORKSPACE = Parameter(name="workspace", description="the project's root folder", type="path")
+
+
+def identifier(text: str) -> str:
+    """Return a text as a parameter's name: `orderId` → `order_id`."""
+    name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)).strip("_").lower()
+    return name if name[:1].isalpha() else "value"
+
+
 def role_of(value: str, task: str, *, calls: Sequence[str]) -> str:
     """Name the role of a value."""
     return _role_by_format(value) or _role_in_task(value, task) or _role_in_calls(value, calls) or _role_by_shape(value)
@@ -298,7 +307,7 @@ class _Finder:
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
             place = ValueSighting(Origin.AGENT, action.index, "arguments")
-            self._add(folder, place, wish="workspace", description="the project's root folder")
+            self._add(folder, place, wish=WORKSPACE.name, description=WORKSPACE.description)
 
     def _answer_key(self, text: str, place: ValueSighting) -> str:
         """Return the name of the value in its answer or in another call."""
@@ -343,8 +352,7 @@ class _Finder:
         self.found[text] = Binding(parameter=parameter, original=original, place=place, named_by_answer=answers)
 
     def _free_name(self, wish: str) -> str:
-        name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
-        name = name if name[:1].isalpha() else "value"
+        name = identifier(wish)
         number = self._numbers.get(name, 1)
         while (chosen := name if number == 1 else f"{name}_{number}") in self._taken:
             number += 1

@@ -133,15 +133,15 @@ def test_five_ways_of_one_change_become_one_short_procedure() -> None:
     found = agreed(FLAGS)
     assert texts(found) == [
         "Read `src/cli.py`",
-        'In `src/cli.py`, add `parser.add("{flag}", type={type})` after `parser = Parser()`',
-        "In `src/cli.py`, replace `run(args)` with `run(args, {flag_2}=args.{flag_2})`",
+        'In `src/cli.py`, add `parser.add("--{flag}", type={type})` after `parser = Parser()`',
+        "In `src/cli.py`, replace `run(args)` with `run(args, {flag}=args.{flag})`",
         "In `tests/test_cli.py`, replace one line by 5 lines",
-        "(optional) In `README.md`, add `` - `{flag}`: sets the {flag_2} `` after `## Options`",
+        "(optional) In `README.md`, add `` - `--{flag}`: sets the {flag} `` after `## Options`",
         "Check with `ruff check src`",
         "Check with `python -m pytest -q tests/test_cli.py`",
     ]
-    assert found.content.description.startswith("Add a command line flag `{flag}` of type {type}.")
-    assert names(found) == ["flag", "type", "flag_2", "workspace"]
+    assert found.content.description.startswith("Add a command line flag `--{flag}` of type {type}.")
+    assert names(found) == ["flag", "type", "workspace"]
     assert [condition.check for condition in found.content.postconditions] == [
         "ruff check src",
         "python -m pytest -q tests/test_cli.py",
@@ -239,12 +239,12 @@ def test_value_that_never_varies_stays_though_tasks_name_it() -> None:
     assert "deploy/prod.env" in found.content.description
 
 
-def test_of_two_drafts_what_one_did_is_optional_and_nothing_is_made_general() -> None:
+def test_of_two_drafts_what_one_did_is_optional() -> None:
     found = agreed([bump("httpx", "0.27.0", "0.28.1"), bump("click", "8.1.3", "8.1.8", bash("git checkout -b bump"))])
     assert "(optional) Run `git checkout -b bump`" in texts(found)
     assert sum(step.optional for step in found.content.steps) == 1
     edits = [step.arguments["new_string"] for step in found.content.steps if step.tool == "Edit"]
-    assert edits in (['    "httpx=={version_2}",'], ['    "click=={version_2}",'])
+    assert edits == ['    "{package}=={version_2}",']
 
 
 def test_one_draft_stays_as_it_is() -> None:
@@ -297,12 +297,6 @@ def test_folders_of_different_machines_are_one_place() -> None:
         "Run `docker compose build {service}`",
     ]
     assert not any(root in str(found.content) for root in roots)
-
-
-def test_only_change_of_an_attempt_is_not_cut() -> None:
-    plain = [bump("httpx", "0.27.0", "0.28.1"), bump("click", "8.1.3", "8.1.8"), bump("apsw", "3.45.0", "3.47.1")]
-    odd = attempt("Bump rich please", call("add_dependency", {"name": "rich"}), bash("pytest -q"), bash("ruff check"))
-    assert "(optional) Add dependency: `add_dependency(name={name})`" in texts(agreed([*plain, odd]))
 
 
 def test_grounding_names_every_attempt_and_origins_are_the_lowest() -> None:

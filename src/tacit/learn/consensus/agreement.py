@@ -1,7 +1,11 @@
 """Merges the drafts of one kind of task into one procedure of required and optional steps, without steps of a single draft.
 
-Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. Failed
-attempts show which steps matter and what to avoid; they never add a step. The order of the drafts does not matter.
+Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. The order
+of the drafts does not matter.
+
+    read a.py, edit a.py, make test        read a.py, edit a.py, make test
+    edit a.py, git log, make test     →    edit a.py, make test are required, read a.py stays, git log is left out
+    read a.py, edit a.py, make test
 """
 
 from __future__ import annotations
@@ -22,9 +26,8 @@ from tacit.learn.consensus.step_columns import (
     own_words,
     regroup,
 )
-from tacit.learn.consensus.template_parameters import Parameters, parameters_of, workspace_parameter
-from tacit.learn.consensus.templates import ENOUGH, template_of
-from tacit.learn.parameters import fill
+from tacit.learn.consensus.templates import SharedCalls
+from tacit.learn.parameters import WORKSPACE, fill
 from tacit.learn.procedure import closing_checks
 from tacit.learn.values import PLACEHOLDER, FieldOrigins
 from tacit.learn.wording import (
@@ -40,7 +43,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.similarity import text_similarity
-from tacit.text.tool_calls import Effect, ToolCall, leaves
+from tacit.text.tool_calls import ToolCall
 from tacit.text.words import stem, term_set
 
 MAX_EXAMPLES = 8
@@ -54,15 +57,15 @@ _MIN_WORDS = 2
 """Words of a name; where tasks share fewer, the names of the parameters are added."""
 
 
-def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
+def title_of_many(sources: Sequence[DraftSource], calls: SharedCalls, actions: Sequence[ToolCall]) -> Title:
     """Name what several tasks have in common; of two tasks the newer one names it."""
-    tasks = general_tasks(sources, parameters)
+    tasks = general_tasks(sources, calls)
     if len(sources) < ENOUGH:
-        return _title_of_task(tasks[-1], actions, parameters=parameters)
+        return _title_of_task(tasks[-1], actions, calls=calls)
     alike = [round(sum(text_similarity(task, other) for other in tasks), 6) for task in tasks]
     centre = max(range(len(tasks)), key=lambda at: (alike[at], -at))
     others = [task for at, task in enumerate(tasks) if at != centre]
-    title = _title_of_task(_shared_text(tasks[centre], others), actions, parameters=parameters)
+    title = _title_of_task(_shared_text(tasks[centre], others), actions, calls=calls)
     if not title.from_task:
         return title
     task_stems = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
@@ -74,20 +77,20 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
     return dataclasses.replace(title, name=slug(dict.fromkeys(words)))
 
 
-def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[tuple[str, list[int]]]:
+def examples_of(sources: Sequence[DraftSource], calls: SharedCalls) -> list[tuple[str, list[int]]]:
     """Return different requests for it, the oldest first, each with its attempts."""
     found: dict[frozenset[str], tuple[str, list[int]]] = {}
-    for at, task in enumerate(general_tasks(sources, parameters)):
+    for at, task in enumerate(general_tasks(sources, calls)):
         text = shorten(task, _MAX_EXAMPLE)
         if text:
             found.setdefault(term_set(text), (text, []))[1].append(at)
     return list(found.values())[:MAX_EXAMPLES]
 
 
-def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> list[str]:
+def general_tasks(sources: Sequence[DraftSource], calls: SharedCalls) -> list[str]:
     """Return each task with its parameters in place."""
     tasks = (source.trajectory.task.text for source in sources)
-    return [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
+    return [calls.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
 
 
 def most_common_text(words: Sequence[str]) -> str:
@@ -95,9 +98,10 @@ def most_common_text(words: Sequence[str]) -> str:
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
 
-def _title_of_task(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
-    stated = [parameter.name for parameter in parameters.all if f"{{{parameter.name}}}" in task]
-    title = title_of(task, actions, parameters=stated)
+def _title_of_task(task: str, actions: Sequence[ToolCall], *, calls: SharedCalls) -> Title:
+    stated = {shared.parameter.name for shared in calls.shared}
+    names = [name for name in PLACEHOLDER.findall(task) if name in stated]
+    title = title_of(task, actions, parameters=names)
     return dataclasses.replace(title, description=title.description[:MAX_DESCRIPTION])
 
 
@@ -116,6 +120,8 @@ def _shared_text(task: str, others: Sequence[str]) -> str:
     return " ".join(kept) or task
 
 
+ENOUGH = 3
+"""Attempts from which steps of single ones are left out. With two, it is unknown which one is the exception."""
 MADE_BY = f"{MADE_BY_MINING}/1"
 REQUIRED = 0.6
 """Share of the attempts from which a step is required. Larger: more steps are optional."""
@@ -167,17 +173,9 @@ def _is_required(column: StepColumn, of: int) -> bool:
 
 
 def _included_columns(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
-    """Return the columns to include: the usual steps, and the changes of an attempt that has no change among these."""
-    if of < ENOUGH:
-        return list(columns)
-    kept = [column for column in columns if len(column.sources) >= max(2, OPTIONAL * of)]
-    served = {step.source for column in kept for step in column.steps if step.action.effect is Effect.WRITE}
-    return [
-        column
-        for column in columns
-        if any(column is other for other in kept)
-        or any(step.action.effect is Effect.WRITE and step.source not in served for step in column.steps)
-    ]
+    """Return the columns to include: from three attempts on only what at least two of them did."""
+    least = max(2, OPTIONAL * of) if of >= ENOUGH else 1
+    return [column for column in columns if len(column.sources) >= least]
 
 
 @dataclass(slots=True)
@@ -197,15 +195,15 @@ class _ProcedureBuilder:
         self.sources = sources
         self.columns = columns
         self.field_origins = field_origins
-        self.templates = [template_of(column, sources) for column in columns]
-        self.parameters = parameters_of(columns, self.templates, sources)
+        self.calls = SharedCalls(columns, sources)
+        self.templates = self.calls.templates
         self.steps = self._steps()
-        self.parameters.drop_unused([str(leaf) for entry in self.steps for _, leaf in leaves(entry.step.arguments)])
+        self.calls.drop_unused([entry.step.arguments for entry in self.steps])
 
     def content(self) -> SkillContent:
         """Return the merged content."""
         actions = [template.model.action for template in self.templates]
-        title = title_of_many(self.sources, self.parameters, actions)
+        title = title_of_many(self.sources, self.calls, actions)
         tasks = [source.timeline.task_span() for source in self.sources]
         tools = [
             Span(self.sources[step.source].trajectory.id, step.action.index, "tool")
@@ -216,7 +214,7 @@ class _ProcedureBuilder:
             self.field_origins.add_spans(path, tasks if title.from_task else tools)
         self.field_origins.add_spans("category", [*tasks, *tools])
         self.field_origins.add_spans("tags", tools)
-        queries = examples_of(self.sources, self.parameters)
+        queries = examples_of(self.sources, self.calls)
         for number, (_, places) in enumerate(queries):
             self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
@@ -236,7 +234,7 @@ class _ProcedureBuilder:
     def _steps(self) -> list[_Step]:
         steps: list[_Step] = []
         for at, (column, template) in enumerate(zip(self.columns, self.templates, strict=True)):
-            arguments = self.parameters.arguments_of(template)
+            arguments = self.calls.arguments(at)
             text = step_text(template.model.action, arguments)
             if template.open_ended:
                 place = self._with_parameters(template.model.path, template.model.source)
@@ -266,19 +264,14 @@ class _ProcedureBuilder:
         ]
 
     def _all_parameters(self) -> tuple[Parameter, ...]:
-        parameters = list(self.parameters.all)
-        for number, spans in enumerate(self.parameters.spans()):
-            self.field_origins.add_spans(f"parameters.{number}", spans)
-        root = workspace_parameter([entry.step.arguments for entry in self.steps])
-        if root is not None:
-            named = [
-                Span(self.sources[step.source].trajectory.id, step.action.index, "arguments")
-                for column in self.columns
-                for step in column.steps
-                if "{workspace}" in str(step.arguments)
-            ]
-            self.field_origins.add_spans(f"parameters.{len(parameters)}", named)
-            parameters.append(root)
+        parameters = [shared.parameter for shared in self.calls.shared]
+        for number, shared in enumerate(self.calls.shared):
+            self.field_origins.add_spans(f"parameters.{number}", self.calls.spans(shared))
+        named = [entry for entry in self.steps if "{workspace}" in str(entry.step.arguments)]
+        if named:
+            spans = [span for entry in named for at in entry.columns for span in self._spans(self.columns[at])]
+            self.field_origins.add_spans(f"parameters.{len(parameters)}", spans)
+            parameters.append(WORKSPACE)
         return tuple(parameters)
 
     def _is_majority(self, count: int) -> bool:
@@ -289,7 +282,7 @@ class _ProcedureBuilder:
         """Return a text of a draft with the procedure's parameters."""
         bindings = self.sources[source].bindings
         values = {name: binding.text for name, binding in bindings.items() if name != "workspace" and binding.stated}
-        return self.parameters.general(source).text(str(fill(f" {text}", values))[1:])
+        return self.calls.general(source).text(str(fill(f" {text}", values))[1:])
 
     def _preconditions(self) -> tuple[Condition, ...]:
         """Return what most drafts require."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import SkillStep
-from tacit.domain.trajectory import Trajectory
-from tacit.learn.parameters import Binding, Generalisation, generalise
-from tacit.learn.values import PLACEHOLDER, Timeline
+from tacit.domain.trajectory import Origin, Trajectory
+from tacit.learn.parameters import WORKSPACE, Binding, Generalisation, generalise
+from tacit.learn.values import PLACEHOLDER, Timeline, ValueSighting
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
 from tacit.text.shell import Command
@@ -89,6 +89,19 @@ class DraftSource:
     steps: tuple[AttemptStep, ...]
     own: frozenset[str] = frozenset()
     """Words that only this attempt's task contains."""
+
+    @property
+    def folder(self) -> Generalisation:
+        """How to put the project's folder as a parameter into a text."""
+        root = self.trajectory.environment.workspace
+        place = ValueSighting(Origin.AGENT, 0, "arguments")
+        bindings = (Binding(parameter=WORKSPACE, original=root, place=place),) if len(root) > 1 else ()
+        return Generalisation(bindings, root)
+
+    @property
+    def typed(self) -> list[str]:
+        """All texts of its calls."""
+        return [str(leaf) for step in self.steps for _, leaf in leaves(step.action.step.arguments)]
 
     @property
     def bindings(self) -> dict[str, Binding]:

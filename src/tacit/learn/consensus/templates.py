@@ -1,105 +1,318 @@
-"""Makes one call with slots of the steps of a column: equal text stays, different text becomes a slot.
+"""Makes the calls of a procedure from the columns of like runs: equal text stays, text that differs becomes a parameter.
 
-The call most similar to the others is the model and is compared word by word. A slot holds the value of each attempt;
-`template_parameters` decides which slots are one parameter. A text that differs entirely, such as the body of an edit, is
-left out.
+    git tag v1.2.0    git tag v1.3.0    git tag v2.0.0    →    git tag v{version}
+
+The call of a column that is most similar to the others is compared with them word by word. Places whose values change
+together are one parameter. A text that differs entirely, such as the body of an edit, is left to the task.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from tacit.domain.skill import Parameter
+from tacit.domain.trajectory import Origin, Span
 from tacit.learn.consensus.step_columns import AttemptStep, DraftSource, StepColumn, step_similarity
-from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
+from tacit.learn.parameters import Binding, Generalisation, identifier, role_of
+from tacit.learn.values import EMAIL, PLACEHOLDER, ValueSighting, first_free, type_of
+from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolKind, essential, leaves
+from tacit.text.value_lookup import TASK, shape_of
 
-ENOUGH = 3
-"""Attempts from which text is generalised. With two, it is unknown which one is the exception."""
-_TOKEN = re.compile(r"\{\w+\}|(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL)
-_HOLE = "\x00"
+_TOKEN = re.compile(
+    rf"\{{\w+\}}|{EMAIL.pattern}|" r"(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL
+)
 _GLUE = re.compile(r"[_\-./]+")
 _QUOTES = "\"'"
 _MAX_VALUE = 80
 """Characters of a parameter's value. Larger: parts of documents become parameters; smaller: long messages are left out."""
 _MAX_SLOTS = 4
-"""Unnamed slots of one text. Larger: procedures with many parameters; smaller: more texts are left to the task."""
+"""Slots of one text that no task names. Larger: procedures with many parameters; smaller: more texts are left to the task."""
 _MIN_FIXED = 0.5
 """The share of a text that must be equal. Larger: more texts are left to the task; smaller: more are mostly slots."""
 _MIN_MATCHING = 0.75
-"""The share of the other attempts that must have a word for it to stay. At 1, one exception would make it a slot."""
+"""The share of the other runs that must have a word for it to stay. At 1, one exception would make it a slot."""
+_GENERIC = frozenset({"value", "number", "id"})
+_PRIVATE_NAMES = frozenset(
+    {"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"}
+)
 _MISSING = object()
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place in a call where attempts differ, or whose value came from the task or an answer."""
+    """A place in a call where runs differ."""
 
-    values: dict[int, Any]
-    """Attempt → its value there."""
-    names: dict[int, str]
-    """Attempt → the parameter of its draft there."""
-    literal: str
-    """The model's text there, used if the slot is no parameter."""
-    key: str = ""
+    values: dict[int, str]
+    """Run → its value there."""
+    key: str
     """The argument that contains it."""
-    whole_argument: bool = False
-    """Whether it is the whole argument."""
-    original: Any = None
-    """The model's value with its type, where the slot is a parameter of its draft."""
+    argument_of_tool: bool
+    """Whether it is the whole argument of a plain tool."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A text argument as a sequence of fixed pieces and slots."""
+class _Text:
+    """A text as fixed pieces and slots."""
 
     pieces: tuple[str | Slot, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """The call of a column."""
+@dataclass(slots=True)
+class SharedParameter:
+    """The slots that change together."""
+
+    values: dict[int, str]
+    calls: dict[int, int]
+    """Run → the step whose call first had the value."""
+    slots: list[Slot]
+    places: dict[int, ValueSighting] = field(default_factory=dict)
+    """Run → where its value was first seen, if in the task or in an answer."""
+    parameter: Parameter = Parameter(name="")
+
+    def runs_from(self, origin: Origin) -> list[int]:
+        """Return the runs whose value came from a text of this origin."""
+        return sorted(at for at, place in self.places.items() if place.origin is origin)
+
+
+@dataclass(slots=True, kw_only=True)
+class CallTemplate:
+    """The call of a column, with a `_Text` wherever its text may differ."""
 
     model: AttemptStep
-    arguments: Mapping[str, Any]
-    """The model's arguments, with a `Text` or `Slot` for what may differ."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    slots: list[Slot] = field(default_factory=list)
+    compared: bool = False
+    """Whether another run made the same call."""
     open_ended: bool = False
     """Whether texts that differ entirely were left out."""
-    slots: tuple[Slot, ...] = ()
 
 
-def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
-    """Make one call of the steps of a column."""
-    model = _model_step(column, newest=len(sources) < ENOUGH)
-    others = [step for step in column.steps if step is not model and _comparable(step, model)]
-    builder = _TemplateBuilder(model, sources)
-    arguments: dict[str, Any] = {}
-    for key, value in model.arguments.items():
-        others_values = {step.source: step.arguments.get(key, _MISSING) for step in others}
-        if key in DESCRIBING:
-            same = sum(other == value for other in others_values.values()) + 1
-            if not others or same * 2 > len(others) + 1:
-                arguments[key] = value
-            continue
-        generalised = builder.generalise_value(value, others_values, key=key)
-        if generalised is not _MISSING:
-            arguments[key] = generalised
-    return Template(model=model, arguments=arguments, open_ended=builder.left_out, slots=tuple(builder.slots))
+class SharedCalls:
+    """The calls of all columns with common parameters."""
+
+    def __init__(self, columns: Sequence[StepColumn], sources: Sequence[DraftSource]) -> None:
+        self.sources = sources
+        self.templates = [_TemplateBuilder(column, sources).template for column in columns]
+        self.shared: list[SharedParameter] = []
+        for column, template in zip(columns, self.templates, strict=True):
+            self._share(template.slots, {step.source: step.action.index for step in reversed(column.steps)})
+        taken = {"workspace", *(name for each in self.templates for name in PLACEHOLDER.findall(str(each.arguments)))}
+        for shared in self.shared:
+            shared.places = {at: place for at in shared.values if (place := self._place(shared, at))}
+        for shared in sorted(self.shared, key=lambda each: not each.runs_from(Origin.USER)):  # tasks name first
+            shared.parameter = self._parameter(shared, taken)
+
+    def _share(self, slots: Sequence[Slot], calls: Mapping[int, int]) -> None:
+        """Add each slot to the parameter with the same values in at least two runs, or as a new one."""
+        for slot in slots:
+            for known in self.shared:
+                both = known.values.keys() & slot.values.keys()
+                if len(both) > 1 and all(known.values[at] == slot.values[at] for at in both):
+                    break
+            else:
+                known = SharedParameter({}, {}, [])
+                self.shared.append(known)
+            known.slots.append(slot)
+            known.values = slot.values | known.values
+            known.calls = {at: calls[at] for at in slot.values} | known.calls
+
+    def arguments(self, number: int) -> dict[str, Any]:
+        """Return the arguments of a call with its parameters in place; of a call without another the values that are known."""
+        template = self.templates[number]
+        names = {id(slot): f"{{{shared.parameter.name}}}" for shared in self.shared for slot in shared.slots}
+        filled = {key: _filled(value, names) for key, value in template.arguments.items()}
+        return filled if template.compared else dict(self.general(template.model.source).arguments(filled))
+
+    def drop_unused(self, arguments: Sequence[Mapping[str, Any]]) -> None:
+        """Remove parameters that none of these arguments has."""
+        used = {name for each in arguments for _, leaf in leaves(each) for name in PLACEHOLDER.findall(str(leaf))}
+        self.shared = [shared for shared in self.shared if shared.parameter.name in used]
+
+    def general(self, source: int, *, stated: bool = False) -> Generalisation:
+        """Return how to put the parameters into a text of one run; `stated`: only those that its task names."""
+        bindings = [
+            Binding(parameter=shared.parameter, original=value, place=ValueSighting(Origin.USER, 0, "text"))
+            for shared in self.shared
+            if (len(value := shared.values.get(source, "")) > 1 or value.isdigit())
+            and (source in shared.runs_from(Origin.USER) or not (stated or shared.runs_from(Origin.EXTERNAL)))
+        ]
+        return Generalisation(tuple(bindings), self.sources[source].trajectory.environment.workspace)
+
+    def spans(self, shared: SharedParameter) -> Iterator[Span]:
+        """Yield the spans of a parameter; the name of one from an answer comes from the tool, not from the answer."""
+        for at in sorted(shared.values):
+            place = shared.places.get(at)
+            part = "arguments" if place is None else "tool" if place.origin is Origin.EXTERNAL else place.part
+            yield Span(self.sources[at].trajectory.id, place.step if place else shared.calls[at], part)
+
+    def _place(self, shared: SharedParameter, at: int) -> ValueSighting | None:
+        """Return the task or, for an argument of a plain tool, the answer that a value came from."""
+        timeline, before = self.sources[at].timeline, shared.calls[at]
+        if place := timeline.stated(shared.values[at], before=before):
+            return place
+        place = timeline.first_seen(shared.values[at], before=before)
+        from_answer = place is not None and place.origin is Origin.EXTERNAL
+        return place if from_answer and any(slot.argument_of_tool for slot in shared.slots) else None
+
+    def _parameter(self, shared: SharedParameter, taken: set[str]) -> Parameter:
+        """Return the parameter: from an answer, from the task, or chosen by the agent."""
+        name = first_free(identifier(self._role(shared)), taken)
+        taken.add(name)
+        words = re.sub(r"_\d+$", "", name).replace("_", " ")
+        stated, answered = shared.runs_from(Origin.USER), shared.runs_from(Origin.EXTERNAL)
+        newest = max(shared.values)
+        value = shared.values[newest]
+        kinds = {type_of(each) for each in shared.values.values()}
+        parameter = Parameter(name=name, type=kinds.pop() if len(kinds) == 1 else "string")
+        if answered:
+            tools = {step.tool for at in answered for step in self._steps_at(at, shared.places[at].step)}
+            tool = tools.pop() if len(tools) == 1 else ""
+            source = f"from the result of `{tool}`" if tool else f"{words} from an earlier answer"
+            return replace(parameter, description=source, reading=tool)
+        personal = EMAIL.search(value) or name in _PRIVATE_NAMES or re.search(r"\d{6}", value)
+        copied = self.sources[newest].timeline.copied(value, before=shared.calls[newest]) is not None
+        if len(stated) * 2 <= len(shared.values):
+            example = "" if personal or copied else value
+            return replace(parameter, description=f"{words}: differs from task to task", example=example)
+        known = [shared.values[at] for at in stated]
+        parameter = replace(parameter, description=f"{words} named in the task", example="" if personal else known[-1])
+        if all(shared.values[at].casefold() in self.sources[at].timeline.user_text.casefold() for at in stated):
+            parameter = replace(parameter, reading=TASK, key=shape_of(*known))
+        return parameter
+
+    def _steps_at(self, source: int, index: int) -> Iterator[Any]:
+        return (step for step in self.sources[source].trajectory.steps if step.index == index)
+
+    def _role(self, shared: SharedParameter) -> str:
+        """Return the name that most runs suggest."""
+        for slot in shared.slots:
+            if slot.argument_of_tool:
+                return slot.key
+        votes = [
+            role_of(value, self.sources[at].timeline.user_text, calls=self.sources[at].typed)
+            for at, value in sorted(shared.values.items())
+        ]
+        telling = [vote for vote in votes if vote.lower() not in _GENERIC]
+        if telling:
+            return max(telling, key=lambda vote: (telling.count(vote), -telling.index(vote)))
+        return "name" if any(slot.key in PATHS for slot in shared.slots) else votes[0]
 
 
-def _comparable(step: AttemptStep, model: AttemptStep) -> bool:
-    """Whether the arguments are comparable, even of another client's tool."""
-    if step.action.step.tool == model.action.step.tool:
-        return True
-    ours, theirs = ({key for key in one.arguments if key not in DESCRIBING} for one in (model, step))
-    return step.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
+class _TemplateBuilder:
+    """Compares the model's arguments with those of the other steps of a column."""
+
+    def __init__(self, column: StepColumn, sources: Sequence[DraftSource]) -> None:
+        self._sources = sources
+        model = _model_step(column)
+        self._source, self._kind = model.source, model.action.kind
+        self._writes_file = self._kind is ToolKind.FILE and model.action.effect is Effect.WRITE
+        same_tool = [step for step in column.steps if step.action.step.tool == model.action.step.tool]
+        others = {step.source: self._typed(step) for step in same_tool if step is not model}
+        self.template = CallTemplate(model=model, compared=bool(others))
+        for key, value in self._typed(model).items():
+            theirs = {at: arguments.get(key, _MISSING) for at, arguments in others.items()}
+            if key in DESCRIBING:  # a sentence for people
+                shared: Any = value if 2 * sum(map(value.__eq__, theirs.values())) >= len(theirs) else _MISSING
+            else:
+                shared = self._compared(value, theirs, key=key)
+            if shared is not _MISSING:
+                self.template.arguments[key] = shared
+
+    def _typed(self, step: AttemptStep) -> Mapping[str, Any]:
+        """Return what was typed, with the project's folder as a parameter."""
+        arguments: Mapping[str, Any] = self._sources[step.source].folder.arguments(
+            essential(step.action.step.arguments)
+        )
+        return arguments
+
+    def _compared(self, value: Any, theirs: Mapping[int, Any], *, key: str) -> Any:
+        """Return one argument with slots; `_MISSING` if it differs entirely."""
+        if isinstance(value, Mapping):
+            parts = {name: self._compared(item, _parts_at(theirs, name), key=str(name)) for name, item in value.items()}
+            return {name: item for name, item in parts.items() if item is not _MISSING}
+        if isinstance(value, list | tuple):
+            items = [self._compared(item, _parts_at(theirs, at), key=key) for at, item in enumerate(value)]
+            return [item for item in items if item is not _MISSING]
+        present = {at: other for at, other in theirs.items() if other is not _MISSING}
+        if all(other == value for other in present.values()):
+            return value
+        if isinstance(value, str):
+            return self._compared_text(value, {at: text for at, text in present.items() if isinstance(text, str)}, key)
+        return self._whole_slot(str(value), {at: str(other) for at, other in present.items()}, key)
+
+    def _compared_text(self, text: str, theirs: Mapping[int, str], key: str) -> Any:
+        if self._kind is ToolKind.FUNCTION and not re.search(r"\s", text):
+            return self._whole_slot(text, theirs, key)
+        words = _TOKEN.findall(text), {at: _TOKEN.findall(other) for at, other in theirs.items()}
+        for whole_quotes in (False, True):  # unless the tasks name all that differs, a quoted text is one value
+            pieces = self._pieces(*words, key, whole_quotes=whole_quotes)
+            slots = [piece for piece in pieces if isinstance(piece, Slot)]
+            unstated = [slot for slot in slots if not self._is_stated(slot)]
+            if not unstated:
+                break
+        fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
+        varied = sum(len(slot.values[self._source]) for slot in unstated)
+        # The first words of a command say what it does; other texts may keep too little.
+        little = varied and self._kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
+        if len(unstated) <= _MAX_SLOTS and not little and not any(map(_is_long, unstated)):
+            self.template.slots += slots
+            return _Text(tuple(pieces))
+        if self._kind is ToolKind.SHELL:
+            return text
+        if self._writes_file and key not in PATHS:
+            self.template.open_ended = True
+            return _MISSING
+        return self._whole_slot(text, theirs, key)
+
+    def _whole_slot(self, value: str, theirs: Mapping[int, str], key: str) -> Any:
+        slot = Slot({self._source: value, **theirs}, key, argument_of_tool=self._kind is ToolKind.FUNCTION)
+        if _is_long(slot):
+            self.template.open_ended = True
+            return _MISSING
+        self.template.slots.append(slot)
+        return _Text((slot,))
+
+    def _is_stated(self, slot: Slot) -> bool:
+        """Whether each run's task names its own value."""
+        return all(self._sources[at].timeline.stated(value) is not None for at, value in slot.values.items())
+
+    def _pieces(
+        self, mine: Sequence[str], theirs: Mapping[int, Sequence[str]], key: str, *, whole_quotes: bool
+    ) -> list[str | Slot]:
+        """Split the model's words into those that stay and slots."""
+        matches = {at: _matching_tokens(mine, tokens) for at, tokens in theirs.items()}
+        needed = len(theirs) * _MIN_MATCHING
+        fixed = frozenset(i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed)
+        pieces: list[str | Slot] = []
+        at = 0
+        for start, end in _regions(mine, fixed, whole_quotes=whole_quotes):
+            pieces += mine[at:start]
+            values = {self._source: "".join(mine[start:end])}
+            for source, tokens in theirs.items():
+                found = matches[source]
+                first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
+                last = len(tokens) if end == len(mine) else found.get(end)
+                if first is not None and last is not None and first < last:
+                    values[source] = "".join(tokens[first:last])
+            pieces.append(self._slot(values, len(theirs) + 1, key, whole=(start, end) == (0, len(mine))))
+            at = end
+        return [*pieces, *mine[at:]]
+
+    def _slot(self, values: Mapping[int, str], of: int, key: str, *, whole: bool) -> str | Slot:
+        """Return a slot; the model's text where it is an option, or too few runs have a value there."""
+        present = {at: value for at, value in values.items() if value.strip()}
+        options = any(value.lstrip().startswith("-") for value in present.values())
+        if self._source not in present or options or 2 * len(present) <= of or len(set(present.values())) < 2:
+            return values[self._source]
+        return Slot(present, key, argument_of_tool=whole and self._kind is ToolKind.FUNCTION)
 
 
-def _model_step(column: StepColumn, *, newest: bool) -> AttemptStep:
-    if newest:
-        return max(column.steps, key=lambda step: step.key)
+def _model_step(column: StepColumn) -> AttemptStep:
+    """Return the step most similar to the others, among those of the usual tool."""
     tools = [step.action.step.tool for step in column.steps]
     usual = [step for step in column.steps if tools.count(step.action.step.tool) == max(map(tools.count, tools))]
     return max(
@@ -107,224 +320,38 @@ def _model_step(column: StepColumn, *, newest: bool) -> AttemptStep:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    name: str = ""
-
-    @property
-    def key(self) -> str:
-        return _HOLE if self.name else self.text
-
-
-@dataclass(slots=True)
-class _TemplateBuilder:
-    """Compares the arguments of the model step with those of the others, and collects the slots."""
-
-    model: AttemptStep
-    sources: Sequence[DraftSource]
-    slots: list[Slot] = field(default_factory=list)
-    left_out: bool = False
-
-    @property
-    def enough_attempts(self) -> bool:
-        """Whether there are enough attempts to see what differs."""
-        return len(self.sources) >= ENOUGH
-
-    def generalise_value(self, value: Any, others_values: Mapping[int, Any], *, key: str) -> Any:
-        """Return one argument with slots; `_MISSING` if it differs entirely."""
-        if isinstance(value, Mapping):
-            parts = {
-                name: self.generalise_value(item, _parts_at(others_values, name), key=str(name))
-                for name, item in value.items()
-            }
-            return {name: item for name, item in parts.items() if item is not _MISSING}
-        if isinstance(value, list | tuple):
-            items = [
-                self.generalise_value(item, _parts_at(others_values, at), key=key) for at, item in enumerate(value)
-            ]
-            return [item for item in items if item is not _MISSING]
-        if isinstance(value, str):
-            return self._generalise_text(
-                value, {at: text for at, text in others_values.items() if isinstance(text, str)}, key=key
-            )
-        values = {
-            self.model.source: value,
-            **{at: other for at, other in others_values.items() if other is not _MISSING},
-        }
-        if not self.enough_attempts or len({str(other) for other in values.values()}) == 1:
-            return value
-        return self._add_slot(Slot(values=values, names={}, literal=str(value), key=key, whole_argument=True))
-
-    def _generalise_text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
-        mine = _tokens(text, self.sources[self.model.source])
-        theirs = {at: _tokens(other, self.sources[at]) for at, other in others_values.items()}
-        pieces = self._pieces(mine, theirs, key=key)
-        open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._is_stated(piece)]
-        fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
-        varied = sum(len(slot.literal) for slot in open_slots)
-        # The first words of a command say what it does; other texts may keep too little.
-        little = self.model.action.kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
-        too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
-        if open_slots and (too_much or any(_is_long(slot) for slot in open_slots)):
-            return self._differing_text(text, mine, theirs, key=key)
-        for piece in pieces:
-            if isinstance(piece, Slot):
-                self._add_slot(piece)
-        return Text(tuple(pieces))
-
-    def _is_stated(self, slot: Slot) -> bool:
-        """Whether the value is already a parameter, or each attempt's task names its own."""
-        return bool(slot.names) or all(
-            self.sources[at].timeline.stated(str(value)) is not None for at, value in slot.values.items()
-        )
-
-    def _differing_text(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
-        """Decide about a text of which little stays."""
-        action = self.model.action
-        if action.kind is ToolKind.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
-            self.left_out = True
-            return _MISSING
-        if action.kind is ToolKind.SHELL:
-            return Text(tuple(self._unchanged_pieces(mine, key=key)))
-        values: dict[int, Any] = {
-            self.model.source: _raw_text(mine),
-            **{at: _raw_text(tokens) for at, tokens in theirs.items()},
-        }
-        if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
-            self.left_out = True
-            return _MISSING
-        return self._add_slot(Slot(values=values, names={}, literal=text, key=key, whole_argument=True))
-
-    def _unchanged_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
-        """Return the model's text with only its own parameters."""
-        at = self.model.source
-        return [
-            self._add_slot(Slot(values={at: token.text}, names={at: token.name}, literal=token.text, key=key))
-            if token.name
-            else token.text
-            for token in tokens
-        ]
-
-    def _add_slot(self, slot: Slot) -> Slot:
-        self.slots.append(slot)
-        return slot
-
-    def _pieces(self, mine: Sequence[_Token], theirs: Mapping[int, Sequence[_Token]], *, key: str) -> list[str | Slot]:
-        matches = {at: _matching_tokens(mine, tokens) for at, tokens in theirs.items()}
-        needed = len(theirs) * _MIN_MATCHING
-        anchors = [i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed]
-        regions = self._regions(mine, anchors) if self.enough_attempts else []
-        pieces: list[str | Slot] = []
-        at = 0
-        while at < len(mine):
-            region = next((found for found in regions if found[0] == at), None)
-            if region:
-                pieces.append(self._open_slot(region, mine, theirs=theirs, matches=matches, key=key))
-                at = region[1]
-            else:
-                token = mine[at]
-                pieces.append(
-                    self._bound_slot(at, mine, theirs, matches=matches, key=key) if token.name else token.text
-                )
-                at += 1
-        return [piece for piece in pieces if piece != ""]
-
-    def _regions(self, mine: Sequence[_Token], anchors: Sequence[int]) -> list[tuple[int, int]]:
-        """Return runs of the model's words that differ in others; runs within one word or quoted text are one."""
-        fixed = frozenset(anchors)
-        regions: list[tuple[int, int]] = []
-        for at, token in enumerate(mine):
-            if at in fixed or token.name:
-                continue
-            start = regions[-1][0] if regions and self._runs_on(mine, regions[-1][1], at) else at
-            if regions and start == regions[-1][0]:
-                regions.pop()
-            regions.append((start, at + 1))
-        return regions
-
-    def _runs_on(self, mine: Sequence[_Token], end: int, start: int) -> bool:
-        between = mine[end:start]
-        if any(token.name for token in between):
-            return False
-        text = "".join(token.text for token in between)
-        if not text or _GLUE.fullmatch(text):
-            return True
-        before = "".join(token.text for token in mine[:end])
-        return any(before.count(quote) % 2 and quote not in text for quote in _QUOTES) and "\n" not in text
-
-    def _open_slot(
-        self,
-        region: tuple[int, int],
-        mine: Sequence[_Token],
-        *,
-        theirs: Mapping[int, Sequence[_Token]],
-        matches: Mapping[int, Mapping[int, int]],
-        key: str,
-    ) -> str | Slot:
-        """Return a slot for a differing run; plain text where too few attempts have a value."""
-        start, end = region
-        literal = _raw_text(mine[start:end])
-        values: dict[int, Any] = {self.model.source: literal}
-        names: dict[int, str] = {}
-        for at, tokens in theirs.items():
-            found = matches[at]
-            first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
-            last = len(tokens) if end == len(mine) else found.get(end)
-            if first is not None and last is not None and first < last:
-                values[at] = _raw_text(tokens[first:last])
-                names.update({at: tokens[first].name} if last == first + 1 and tokens[first].name else {})
-        present = {at: value for at, value in values.items() if value.strip()}
-        flags = any(value.lstrip().startswith("-") for value in present.values())
-        if (
-            not literal.strip()
-            or (flags and not names)
-            or len(present) * 2 <= len(theirs) + 1
-            or len(set(present.values())) < 2
-        ):
-            return literal
-        return Slot(
-            values=present, names=names, literal=literal, key=key, whole_argument=(start, end) == (0, len(mine))
-        )
-
-    def _bound_slot(
-        self,
-        at: int,
-        mine: Sequence[_Token],
-        theirs: Mapping[int, Sequence[_Token]],
-        *,
-        matches: Mapping[int, Mapping[int, int]],
-        key: str,
-    ) -> Slot:
-        """Return a slot where the model's draft has a parameter."""
-        values: dict[int, Any] = {self.model.source: mine[at].text}
-        names = {self.model.source: mine[at].name}
-        for source, tokens in theirs.items():
-            found = matches[source]
-            if at in found:
-                values[source] = tokens[found[at]].text
-                names[source] = tokens[found[at]].name
-                continue
-            first = 0 if at == 0 else found[at - 1] + 1 if at - 1 in found else None
-            last = len(tokens) if at + 1 == len(mine) else found.get(at + 1)
-            if (
-                first is not None
-                and last is not None
-                and first < last
-                and len(_raw_text(tokens[first:last])) <= _MAX_VALUE
-            ):
-                values[source] = _raw_text(tokens[first:last])
-        original = self.sources[self.model.source].bindings[mine[at].name].original
-        whole_argument = len(mine) == 1
-        return Slot(
-            values=values, names=names, literal=mine[at].text, key=key, whole_argument=whole_argument, original=original
-        )
+def _regions(mine: Sequence[str], fixed: frozenset[int], *, whole_quotes: bool) -> list[tuple[int, int]]:
+    """Return the runs of words that differ; runs within one name, or within one quoted text, are one."""
+    regions: list[tuple[int, int]] = []
+    for at in range(len(mine)):
+        if at in fixed:
+            continue
+        start = regions.pop()[0] if regions and _runs_on(mine, regions[-1][1], at, whole_quotes=whole_quotes) else at
+        regions.append((start, at + 1))
+    return regions
 
 
-def _parts_at(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
+def _runs_on(mine: Sequence[str], end: int, start: int, *, whole_quotes: bool) -> bool:
+    between = "".join(mine[end:start])
+    if not between or _GLUE.fullmatch(between):
+        return True
+    before = "".join(mine[:end])
+    return (
+        whole_quotes
+        and "\n" not in between
+        and any(before.count(quote) % 2 and quote not in between for quote in _QUOTES)
+    )
+
+
+def _matching_tokens(mine: Sequence[str], theirs: Sequence[str]) -> dict[int, int]:
+    blocks = SequenceMatcher(a=mine, b=theirs, autojunk=False).get_matching_blocks()
+    return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
+
+
+def _parts_at(others: Mapping[int, Any], name: Any) -> dict[int, Any]:
     """Return the parts of the others' values at the same key or position."""
     found: dict[int, Any] = {}
-    for at, value in others_values.items():
+    for at, value in others.items():
         if isinstance(value, Mapping):
             found[at] = value.get(name, _MISSING)
         elif isinstance(value, list | tuple) and isinstance(name, int) and name < len(value):
@@ -332,25 +359,16 @@ def _parts_at(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
     return found
 
 
-def _tokens(text: str, source: DraftSource) -> list[_Token]:
-    """Split a text into words, blanks and signs; a parameter is one word with its value."""
-    bindings = source.bindings
-    found: list[_Token] = []
-    for piece in _TOKEN.findall(text):
-        name = piece[1:-1]
-        known = piece.startswith("{") and name != "workspace" and name in bindings
-        found.append(_Token(bindings[name].text, name) if known else _Token(piece))
-    return found
-
-
-def _matching_tokens(mine: Sequence[_Token], theirs: Sequence[_Token]) -> dict[int, int]:
-    matcher = SequenceMatcher(a=[token.key for token in mine], b=[token.key for token in theirs], autojunk=False)
-    return {block.a + step: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)}
-
-
-def _raw_text(tokens: Sequence[_Token]) -> str:
-    return "".join(token.text for token in tokens)
-
-
 def _is_long(slot: Slot) -> bool:
-    return any(len(str(value)) > _MAX_VALUE or "\n" in str(value) for value in slot.values.values())
+    return any(len(value) > _MAX_VALUE or "\n" in value for value in slot.values.values())
+
+
+def _filled(value: Any, names: Mapping[int, str]) -> Any:
+    """Return an argument with the names of parameters in its slots."""
+    if isinstance(value, Mapping):
+        return {key: _filled(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, names) for item in value]
+    if isinstance(value, _Text):
+        return "".join(piece if isinstance(piece, str) else names[id(piece)] for piece in value.pieces)
+    return value
