@@ -269,8 +269,9 @@ class _ProcedureBuilder:
             self.field_origins.add_spans(f"parameters.{number}", self.calls.spans(shared))
         named = [entry for entry in self.steps if "{workspace}" in str(entry.step.arguments)]
         if named:
-            spans = [span for entry in named for at in entry.columns for span in self._spans(self.columns[at])]
-            self.field_origins.add_spans(f"parameters.{len(parameters)}", spans)
+            spans = (span for entry in named for at in entry.columns for span in self._spans(self.columns[at]))
+            typed = [span for span in spans if span.part == "arguments"]  # the agent's own words
+            self.field_origins.add_spans(f"parameters.{len(parameters)}", typed)
             parameters.append(WORKSPACE)
         return tuple(parameters)
 

@@ -19,7 +19,7 @@ from tacit.domain.trajectory import Origin, Span
 from tacit.learn.consensus.step_columns import AttemptStep, DraftSource, StepColumn, step_similarity
 from tacit.learn.parameters import Binding, Generalisation, identifier, role_of
 from tacit.learn.values import EMAIL, PLACEHOLDER, ValueSighting, first_free, type_of
-from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolKind, essential, leaves
+from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolKind, leaves
 from tacit.text.value_lookup import TASK, shape_of
 
 _TOKEN = re.compile(
@@ -224,9 +224,7 @@ class _TemplateBuilder:
 
     def _typed(self, step: AttemptStep) -> Mapping[str, Any]:
         """Return what was typed, with the project's folder as a parameter."""
-        arguments: Mapping[str, Any] = self._sources[step.source].folder.arguments(
-            essential(step.action.step.arguments)
-        )
+        arguments: Mapping[str, Any] = self._sources[step.source].folder.arguments(step.action.step.arguments)
         return arguments
 
     def _compared(self, value: Any, theirs: Mapping[int, Any], *, key: str) -> Any:

@@ -133,7 +133,7 @@ def _chains(sequences: Sequence[Sequence[Token]]) -> list[_Part]:
 
     Neighbouring parts are joined in rounds, so that `(a,) (b,) (c,)` becomes `(a, b) (c,)` and then `(a, b, c)`.
     """
-    rows = [[(token,) for token in sequence] for sequence in sequences]
+    rows: list[list[_Part]] = [[(token,) for token in sequence] for sequence in sequences]
     chains: set[_Part] = set()
     while pairs := _pairs_to_join(rows):
         chains -= {*pairs, *pairs.values()}
