@@ -5,9 +5,9 @@ Returns the candidate, or why this attempt makes none. Without a verified succes
 
 from __future__ import annotations
 
+import json
 import re
-from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +29,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.exit_status import masks_exit
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, leaves, plain_name, same_call
-
-_WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, leaves, plain_name
 
 _LISTING = frozenset({"ls", "glob", "grep"})
 _LOOKING_AROUND = frozenset(
@@ -41,61 +39,32 @@ _SHOWING = frozenset({"cat", "head", "tail", "sed", "bat"})
 
 
 def rests_on(actions: Sequence[ToolCall], timeline: Timeline) -> tuple[ToolCall, ...]:
-    """The actions that the outcome rests on, in order."""
-    worked = [action for action in actions if action.worked]
-    worked = _without_undone(_without_overwritten(worked))
-    worked = _last_checks_only(worked)
-    writes = any(action.effect is not Effect.READ for action in worked)
-    calls = _Calls(worked)
+    """The actions that the outcome rests on, in order: changes, the last run of each check, and readings that they need.
+
+    git status, cat a.py, edit a.py, make test (fails), edit a.py, make test   →   cat a.py, edit a.py, edit a.py, make test
+    """
+    worked = _last_checks_only([action for action in actions if action.worked])
+    if all(action.effect is Effect.READ and action.kind is ToolKind.FUNCTION for action in worked):
+        return tuple(_distinct(worked))
     used = _Used(timeline)
     opening = _opening_for_edit(worked)
     kept: list[ToolCall] = []
     for at in range(len(worked) - 1, -1, -1):
         action = worked[at]
-        if action.effect is not Effect.READ or (not writes and action.kind is ToolKind.FUNCTION):
-            keep = writes or calls.first(at) == at
-        else:
-            keep = at in opening or calls.confirms(at) or used.takes_from(action, only_ids=_looks_around(action))
-        if keep:
+        needed = at in opening or used.takes_from(action, only_ids=_looks_around(action))
+        if action.effect is not Effect.READ or needed:
             kept.append(action)
             used.waiting.append(action)
     return tuple(reversed(kept))
 
 
-class _Calls:
-    """Which actions are the same call, found without comparing each with each."""
-
-    def __init__(self, actions: Sequence[ToolCall]) -> None:
-        self._actions = actions
-        self._last_write = max((i for i, action in enumerate(actions) if action.effect is Effect.WRITE), default=-1)
-        self._groups: dict[int, list[int]] = {}
-        alike: dict[Hashable, list[list[int]]] = {}
-        for at, action in enumerate(actions):
-            groups = alike.setdefault(_rough(action), [])
-            group = next((found for found in groups if same_call(actions[found[0]].step, action.step)), None)
-            if group is None:
-                group = []
-                groups.append(group)
-            group.append(at)
-            self._groups[at] = group
-
-    def first(self, at: int) -> int:
-        """The first action that is this call."""
-        return self._groups[at][0]
-
-    def confirms(self, at: int) -> bool:
-        """A reading after the last change that answers otherwise than it did before: it shows the effect."""
-        action, group = self._actions[at], self._groups[at]
-        if action.kind is not ToolKind.FUNCTION or at < self._last_write or group[-1] != at or group[0] == at:
-            return False
-        return self._actions[group[0]].step.observation != action.step.observation
-
-
-def _rough(action: ToolCall) -> Hashable:
-    """Equal for equal calls; seldom equal for others."""
-    plain = (str, int, float)
-    arguments = essential(action.step.arguments).items()
-    return action.step.tool, frozenset((key, value if isinstance(value, plain) else None) for key, value in arguments)
+def _distinct(actions: Sequence[ToolCall]) -> list[ToolCall]:
+    """Return the first of each set of equal calls."""
+    found = {
+        json.dumps([action.step.tool, essential(action.step.arguments)], default=str): action
+        for action in actions[::-1]
+    }
+    return list(found.values())[::-1]
 
 
 class _Used:
@@ -133,44 +102,6 @@ def _looks_around(action: ToolCall) -> bool:
         return action.path.endswith((".md", ".txt", ".mdx", ".rst"))
     programs = [f"{command.program} {command.subcommand}".strip() for command in action.programs]
     return bool(programs) and all(program in _LOOKING_AROUND for program in programs)
-
-
-def _without_overwritten(actions: Sequence[ToolCall]) -> list[ToolCall]:
-    """Drop changes to a file that was written anew as a whole later on."""
-    kept: list[ToolCall] = []
-    rewritten: set[str] = set()
-    for action in reversed(actions):
-        changes_file = action.kind is ToolKind.FILE and action.effect is Effect.WRITE and action.path
-        if changes_file and action.path in rewritten:
-            continue
-        if changes_file and plain_name(action.step.tool) in _WHOLE_FILE:
-            rewritten.add(action.path)
-        kept.append(action)
-    return kept[::-1]
-
-
-def _without_undone(actions: Sequence[ToolCall]) -> list[ToolCall]:
-    """Drop an edit and the later edit that took it back."""
-    edits: dict[tuple[str, str, str], deque[int]] = {}
-    for at, action in enumerate(actions):
-        if edit := _edit(action):
-            edits.setdefault(edit, deque()).append(at)
-    dropped: set[int] = set()
-    for at, action in enumerate(actions):
-        edit = _edit(action)
-        if edit is None or at in dropped or edit[1] == edit[2]:
-            continue
-        back = edits.get((edit[0], edit[2], edit[1]), deque())
-        while back and (back[0] <= at or back[0] in dropped):
-            back.popleft()
-        if back:
-            dropped |= {at, back.popleft()}
-    return [action for at, action in enumerate(actions) if at not in dropped]
-
-
-def _edit(action: ToolCall) -> tuple[str, str, str] | None:
-    old, new = action.step.arguments.get("old_string"), action.step.arguments.get("new_string")
-    return (action.path, old, new) if isinstance(old, str) and isinstance(new, str) else None
 
 
 def _last_checks_only(actions: Sequence[ToolCall]) -> list[ToolCall]:
@@ -410,8 +341,6 @@ def closing_checks(
         if action.effect is Effect.CHECK and not masks_exit(action.command):
             command = shown_command(given)
             yield at, Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
-        elif action.effect is Effect.READ and action.kind is ToolKind.FUNCTION:
-            yield at, Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
 
 
 def _changes(action: ToolCall) -> bool:

@@ -265,11 +265,6 @@ def essential(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in arguments.items() if key not in DESCRIBING}
 
 
-def same_call(left: Step, right: Step) -> bool:
-    """Whether two steps call one tool with the same essential arguments."""
-    return left.tool == right.tool and essential(left.arguments) == essential(right.arguments)
-
-
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the scalar values in nested arguments, each with the nearest key above it."""
     if isinstance(value, Mapping):

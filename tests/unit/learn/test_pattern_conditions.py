@@ -88,20 +88,6 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
     assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
 
 
-def test_what_a_pattern_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
-    attempts: list[AttemptRecord] = []
-    for stuffy, power in product((True, False), (True, False)):
-        task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
-        needed = {"open_vent"} if stuffy else set()
-        for _ in range(3):
-            house = seen(power=power, task=task, read_vent="Vent: shut", read_meter=f"Meter: M-{1000 + len(attempts)}")
-            attempts.append(dataclasses.replace(house, took=house.took | needed))
-    found = learn_cases(
-        attempts, {"open_vent": "open_vent. The vent is open", "switch_power": PATTERNS["switch_power"]}
-    )
-    assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
-
-
 def test_two_reasons_for_one_pattern_make_two_cases() -> None:
     attempts: list[AttemptRecord] = []
     for filter_state, nozzle, power in product(("clean", "dirty"), ("free", "blocked"), (True, False)):

@@ -196,25 +196,6 @@ def test_only_the_last_look_into_a_file_before_its_change_stays() -> None:
     ]
 
 
-def test_overwritten_and_undone_edits_are_left_out() -> None:
-    trajectory = attempt(
-        "Write it",
-        edit("a.py", "1", "2"),
-        write("a.py", "first"),
-        write("a.py", "second"),
-        edit("b.py", "good", "bad"),
-        edit("b.py", "bad", "good"),
-        bash("touch c"),
-        bash("pytest"),
-    )
-    steps = the_procedure(trajectory).content.steps
-    assert [step.arguments.get("content", step.arguments.get("command")) for step in steps] == [
-        "second",
-        "touch c",
-        "pytest",
-    ]
-
-
 def test_repeated_check_stays_once_at_the_end_as_step_and_postcondition() -> None:
     trajectory = attempt("Mend it", bash("touch a"), bash("pytest -q"), bash("touch b"), bash("pytest -q tests"))
     content = the_procedure(trajectory).content
@@ -270,23 +251,6 @@ def test_conversation_becomes_a_procedure_of_calls_that_feed_each_other() -> Non
         "item_ids": ["{item_id}"],
         "payment_method_id": "{payment_method_id}",
     }
-
-
-def test_reading_that_answers_otherwise_after_the_change_confirms_it() -> None:
-    trajectory = attempt(
-        "My phone has no signal, make it work.",
-        call("check_signal", {}, "none"),
-        call("check_battery", {}, "80 %"),
-        call("toggle_airplane_mode", {}, "off"),
-        call("reseat_sim", {}, "ok"),
-        call("check_signal", {}, "good"),
-        call("check_battery", {}, "80 %"),
-    )
-    content = the_procedure(trajectory).content
-    assert [step.tool for step in content.steps] == ["toggle_airplane_mode", "reseat_sim", "check_signal"]
-    assert [condition.text for condition in content.postconditions] == [
-        "`check_signal` answers otherwise than it did before the change."
-    ]
 
 
 def test_words_of_the_person_and_of_the_agent_keep_their_origins() -> None:

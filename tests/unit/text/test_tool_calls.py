@@ -14,7 +14,6 @@ from tacit.text.tool_calls import (
     named_file,
     operations_of,
     plain_name,
-    same_call,
     tool_call,
     tool_calls,
 )
@@ -102,12 +101,6 @@ def test_unknown_result_counts_as_worked_but_not_surely() -> None:
 def test_asides_are_not_meaningful_actions() -> None:
     trajectory = attempt("x", call("TodoWrite"), bash("tacit recall x"), read("a.py"), call("Skill", {"name": "x"}))
     assert [action.step.tool for action in tool_calls(trajectory)] == ["Read"]
-
-
-def test_same_call_ignores_what_only_describes_it() -> None:
-    first = step("Bash", {"command": "make", "description": "Build"})
-    assert same_call(first, step("Bash", {"command": "make", "description": "Build again", "timeout": 5}))
-    assert not same_call(first, step("Bash", {"command": "make all"}))
 
 
 def test_leaves_carry_the_nearest_key() -> None:

@@ -41,8 +41,6 @@ LONE_CHANCE = 0.05
 """A pattern that was the only one in at least this many successes, where that is rare for others, ends the attempt."""
 FULL_LINK = 1.5
 """This many words that no other pattern shares give the highest link."""
-MAX_BITS = 2.0
-"""Bits that failures may add to a case: they show that something was missing, not what."""
 CHANCE = 0.05
 """The probability below which chance does not explain a rule. Larger: accidental conditions; smaller: more attempts."""
 MAX_AGAINST = 0.25
@@ -107,9 +105,7 @@ def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
             for predicate, mask in table
             if predicate.of_task or (took_reading[predicate.reading] & others).bit_count() >= enough
         ]
-        search = _CaseSearch(
-            fair, linked[pattern], taken=taken, succeeded_mask=succeeded_mask, compared=compared, counted=counted
-        )
+        search = _CaseSearch(fair, linked[pattern], taken=taken, succeeded_mask=succeeded_mask, compared=compared)
         options[pattern] = search.find_cases()
     return options
 
@@ -143,8 +139,7 @@ class _Rule:
 class _CaseSearch:
     """The search for one pattern: conjunctions that separate attempts with the pattern from those without.
 
-    Sets of attempts are masks: bit `n` stands for attempt `n`. `compared` are the attempts to separate, `counted` those
-    whose failures count.
+    Sets of attempts are masks: bit `n` stands for attempt `n`. `compared` are the attempts to separate.
     """
 
     def __init__(
@@ -155,13 +150,9 @@ class _CaseSearch:
         taken: int,
         succeeded_mask: int,
         compared: int,
-        counted: int,
     ) -> None:
         self._compared = compared
         self._with_pattern = taken & succeeded_mask  # only successes show that it is needed
-        self._without_pattern = counted & ~taken
-        self._succeeded = succeeded_mask
-        self._failure_rate = 1 - (counted & succeeded_mask).bit_count() / max(1, counted.bit_count())
         self._word_links = links
         self._sizes = Counter(mask.bit_count() for mask in {mask & compared for _, mask in table})
         able = [(predicate, mask) for predicate, mask in table if mask & self._with_pattern]
@@ -188,27 +179,10 @@ class _CaseSearch:
                 break
             best = rules[0]
             alike = [rule for rule in rules if _is_near_equal(rule, best, compared)]
-            chosen.append([self._with_reading(rule) for rule in alike])
+            chosen.append(alike)
             left &= ~best.covers
             compared &= ~best.covers
         return chosen
-
-    def _with_reading(self, rule: _Rule) -> _Rule:
-        """Return a rule that tests only task words with one predicate on a reading added, if one fits.
-
-        It must hold in every attempt with the pattern, and its words must be close to the pattern's own.
-        """
-        if rule.readings:
-            return rule
-        takers = rule.covers & self._with_pattern
-        joined = [
-            self._rule((*rule.predicates, predicate), rule.covers & mask, takers, self._compared)
-            for predicate, mask in self._table
-            if not predicate.of_task and self._word_links[predicate] >= CLEAR_LINK and not takers & ~mask
-        ]
-        return min(
-            joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.predicates)), each.rank), default=rule
-        )
 
     def _is_reliable(self, rule: _Rule, bits_without_rule: float) -> bool:
         """Whether a rule saves bits; or nothing contradicts it, and its words or the statistics confirm it."""
@@ -266,18 +240,7 @@ class _CaseSearch:
             1 + self._predicate_bits * (1 - min(1.0, self._word_links[each])) + each.extra_bits for each in predicates
         )
         link = sum(self._word_links[each] for each in predicates) / len(predicates)
-        return _Rule(errors + cost - self._gained_bits(covers), predicates, support, inside - support, covers, link)
-
-    def _gained_bits(self, covers: int) -> float:
-        """Return the bits that failures add: in this case, without the pattern, attempts failed more often than usual."""
-        without = covers & self._without_pattern
-        won = (without & self._succeeded).bit_count()
-        lost = without.bit_count() - won
-        if not lost or not self._failure_rate:
-            return 0.0
-        rate = (lost + 0.5) / (lost + won + 1)
-        gained = lost * log2(rate / self._failure_rate) + won * log2((1 - rate) / (1 - self._failure_rate))
-        return min(MAX_BITS, max(0.0, gained))
+        return _Rule(errors + cost, predicates, support, inside - support, covers, link)
 
 
 def _is_near_equal(rule: _Rule, best: _Rule, compared: int) -> bool:
