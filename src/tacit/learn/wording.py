@@ -175,7 +175,6 @@ _EMPTY_WORDS = frozenset(
     "carry want wants need needs everywhere several still back call down plain recent recently".split()
 )
 
-_VAGUE = frozenset("by id ids all details detail info information to of from name list type types status".split())
 _CATEGORIES = (
     ("deployment", "deploy release rollout ship publish helm kubernetes terraform production staging"),
     ("debugging", "fix bug debug error crash fail broken issue diagnose investigate wrong"),
@@ -260,20 +259,9 @@ def category_of(task: str, actions: Sequence[ToolCall]) -> str:
     best = max(counted, key=lambda entry: entry[0])
     if best[0]:
         return best[1]
-    families = [action.kind for action in actions if action.effect is not Effect.READ] or [
-        action.kind for action in actions
-    ]
-    if families.count(ToolKind.FUNCTION) * 2 > len(families):
-        changing = {
-            word
-            for action in actions
-            if action.effect is Effect.WRITE
-            for word in _tool_name_parts(action.step.tool)[1:]
-        }
-        nouns = [word for action in actions for word in _tool_name_parts(action.step.tool)[1:] if word not in _VAGUE]
-        nouns = [word for word in nouns if word in changing] or nouns
-        return max(dict.fromkeys(nouns), key=nouns.count, default="tools")
-    return "editing" if families.count(ToolKind.FILE) * 2 > len(families) else "shell"
+    kinds = [action.kind for action in actions if action.effect is not Effect.READ] or [each.kind for each in actions]
+    usual = max(kinds, key=kinds.count, default=ToolKind.SHELL)
+    return {ToolKind.FUNCTION: "tools", ToolKind.FILE: "editing"}.get(usual, "shell")
 
 
 def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:

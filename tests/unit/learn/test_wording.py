@@ -77,9 +77,9 @@ def test_category_follows_the_words_of_the_task(task: str, category: str) -> Non
     assert category_of(task, ACTIONS) == category
 
 
-def test_category_of_plain_tools_is_what_they_are_about() -> None:
+def test_category_of_plain_tools_is_tools() -> None:
     trajectory = attempt("x")
     steps = attempt(
         "x", *[{"role": "agent", "tool": t} for t in ("get_user", "get_order_details", "cancel_order")]
     ).steps[1:]
-    assert category_of(trajectory.task.text, [tool_call(step) for step in steps]) == "order"
+    assert category_of(trajectory.task.text, [tool_call(step) for step in steps]) == "tools"

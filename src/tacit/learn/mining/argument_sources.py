@@ -61,8 +61,6 @@ class KnownBeforeCall:
     """The messages of the user, each with its step number."""
     answer_values: dict[tuple[str, str], list[AnswerValue]] = field(default_factory=dict)
     """Tool and path → the values there."""
-    given: set[str] = field(default_factory=set)
-    """The values given to earlier calls."""
     weight: float = 1.0
     group: int = 0
     """Calls of one group belong to one task."""
@@ -119,7 +117,6 @@ def known_before(occurrence: Occurrence) -> KnownBeforeCall:
     left = _MAX_VALUES
     for step in reversed(before[-_MAX_ANSWERS:]):
         given = {(name, plain(value)) for name, value in leaves(step.arguments)}
-        call.given |= {text for _, text in given}
         found = leaves_of(step.observation, most=_MAX_LEAVES)[:left] if left else ()
         left -= len(found)
         for leaf in found:
@@ -133,18 +130,13 @@ def known_before(occurrence: Occurrence) -> KnownBeforeCall:
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """A condition on a field of the record around a value: in the task, equal to a parameter, or a fixed value."""
+    """A condition on a field of the record around a value: it is mentioned in the task, or a fixed value."""
 
     field: str
-    name: str = ""
     value: str = ""
-    path: tuple[str, ...] = ()
-    """The argument whose value the parameter `name` has."""
 
     def __str__(self) -> str:
         """Return the rule in the form that `value_lookup` parses."""
-        if self.name:
-            return f"{self.field} = {{{self.name}}}"
         return f'{self.field} = "{self.value}"' if self.value else f"{self.field} in task"
 
     def holds(self, leaf: Leaf, call: KnownBeforeCall) -> bool:
@@ -152,9 +144,6 @@ class SelectionRule:
         found = field_of(leaf, self.field)
         if found is None:
             return False
-        if self.path:
-            wanted = argument_at(call.arguments, self.path)
-            return wanted is not None and plain(found) == plain(wanted)
         return plain(found) == self.value if self.value else call.mentioned(found)
 
 
@@ -225,13 +214,12 @@ def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
     return sorted(found, key=lambda source: (-source.coverage, -source.exact, source.tool, source.path))
 
 
-def refine_source(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> ArgumentSource:
+def refine_source(source: ArgumentSource, used: Used) -> ArgumentSource:
     """Return a place with up to two conditions that leave fewer values and keep the right ones."""
     floor = source.coverage * _KEPT
     for _ in range(2):
         tried = [
-            measure_source(source.tool, source.path, used, rules=(*source.rules, rule))
-            for rule in _rules(source, used, names=names)
+            measure_source(source.tool, source.path, used, rules=(*source.rules, rule)) for rule in _rules(source, used)
         ]
         better = [one for one in tried if one.coverage >= floor and one.exact >= source.exact + _WORTH]
         if not better:
@@ -240,7 +228,7 @@ def refine_source(source: ArgumentSource, used: Used, *, names: Mapping[tuple[st
     return source
 
 
-def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Iterator[SelectionRule]:
+def _rules(source: ArgumentSource, used: Used) -> Iterator[SelectionRule]:
     """Yield conditions that the right records may have in common."""
     fields: dict[str, Counter[str]] = {}
     attempts: dict[tuple[str, str], set[str]] = {}
@@ -260,12 +248,10 @@ def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...]
     usual = sorted(fields, key=lambda name: (-fields[name].total(), name))[:_MAX_FIELDS]
     for name in (name for name in usual if name not in taken):
         yield SelectionRule(name)
-        for path, parameter in names.items():
-            yield SelectionRule(name, parameter, path=path)
         text, _ = min(fields[name].items(), key=lambda item: (-item[1], item[0]))
         # Only words such as a status, never personal values.
         if _WORD_VALUE.fullmatch(text) and len(attempts.get((name, text), ())) >= 3:
-            yield SelectionRule(name, value=text)
+            yield SelectionRule(name, text)
 
 
 def argument_at(arguments: Any, path: tuple[str, ...]) -> Any | None:

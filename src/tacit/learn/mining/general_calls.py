@@ -66,7 +66,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralCall:
-    """A general call: arguments with ``{name}``, and parameters in the order to resolve them.
+    """A general call: arguments with ``{name}``, and their parameters.
 
     A list of records is one record whose parameters are lists.
     """
@@ -85,7 +85,6 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
     arguments: dict[str, Any] = {}
     parameters: list[Parameter] = []
     spans: dict[str, tuple[Span, ...]] = {}
-    names: dict[Path, str] = {}
     taken: set[str] = set()
     for path in _paths(calls):
         used = [(call, value) for call in calls if (value := argument_at(call.arguments, path)) is not None]
@@ -93,17 +92,15 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
             continue  # rarely given: optional and left out
         literal = _constant(used, rows="[]" in path)
         if literal is not None and not (
-            any(map(_is_record_value, _values_of(literal))) and _best_source(_values_per_call(used), names=names)
+            any(map(_is_record_value, _values_of(literal))) and _best_source(_values_per_call(used))
         ):
             _set_path(arguments, path, literal)
             continue
         name = _parameter_name(path, taken)
-        parameter, found = _parameter(name, used, names=names)
+        parameter, found = _parameter(name, used)
         parameters.append(parameter)
         spans[name] = tuple(dict.fromkeys(found))[:_MAX_SPANS]
         _set_path(arguments, path, f"{{{name}}}")
-        if parameter.reading and parameter.type != "array" and _identifies_records(used):
-            names[path] = name
     return GeneralCall(
         arguments=_in_call_order(arguments, calls[0].arguments), parameters=tuple(parameters), spans=spans
     )
@@ -153,21 +150,10 @@ def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
 
 
 def _paths(calls: Sequence[KnownBeforeCall]) -> list[Path]:
-    """Return the arguments in the order to bind: values used before come first, lists last."""
-    seen: dict[Path, list[tuple[KnownBeforeCall, Any]]] = {}
-    for call in calls:
-        for path in _argument_paths(call.arguments):
-            seen.setdefault(path, []).append((call, argument_at(call.arguments, path)))
-    inner = {path[:length] for path in seen for length in range(1, len(path))}
-    rank = {
-        path: (
-            any(isinstance(value, list | tuple) for _, value in used),
-            -round(sum(call.weight for call, value in used if plain(value) in call.given), 6),
-        )
-        for path, used in seen.items()
-        if path not in inner  # an empty list where another call has records
-    }
-    return sorted(rank, key=lambda path: (rank[path], path))
+    """Return the paths of all arguments."""
+    found = {path for call in calls for path in _argument_paths(call.arguments)}
+    inner = {path[:length] for path in found for length in range(1, len(path))}
+    return sorted(found - inner)  # an empty list where another call has records
 
 
 def _argument_paths(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
@@ -208,13 +194,11 @@ def _parameter_name(path: Path, taken: set[str]) -> str:
 # --- one argument ---------------------------------------------------------------------------------------------------
 
 
-def _parameter(
-    name: str, used: Sequence[tuple[KnownBeforeCall, Any]], *, names: Mapping[Path, str]
-) -> tuple[Parameter, list[Span]]:
+def _parameter(name: str, used: Sequence[tuple[KnownBeforeCall, Any]]) -> tuple[Parameter, list[Span]]:
     """Decide where the value of an argument comes from; return the parameter and the spans that show it."""
     per_call = _values_per_call(used)
     kind = _json_type([value for _, value in used])
-    best = _best_source(per_call, names=names)
+    best = _best_source(per_call)
     choices = _choices(per_call)
     shape, task_score, in_task = _task_source(per_call, choices)
     parameter = Parameter(name=name, type=kind, example=choices[0] if choices else "")
@@ -238,14 +222,14 @@ def _parameter(
     return replace(parameter, description=f"{_as_words(name)}{seen}"), own
 
 
-def _best_source(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
+def _best_source(used: Used) -> ArgumentSource | None:
     """Return the place in earlier answers that explains most; among near equals the one with the fewest values."""
     found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
     if not found:
         return None
     near = [source for source in found if source.coverage >= found[0].coverage - _NEAR_COVERAGE]
     near.sort(key=lambda source: (-_source_score(source), source.order, source.tool, source.path))
-    tried = [refine_source(source, used, names=names) for source in near[:_MAX_REFINED]]
+    tried = [refine_source(source, used) for source in near[:_MAX_REFINED]]
     return min(tried, key=lambda source: (-round(_source_score(source), 3), source.order, source.tool, source.key))
 
 
@@ -338,12 +322,6 @@ def _contains_name(text: str) -> bool:
     """Whether a text contains a possible name: a capitalised word inside a sentence."""
     words = re.findall(r"[^\W\d_]+", text)
     return any(word[0].isupper() and word != "I" for word in (words if len(words) < 3 else words[1:]))
-
-
-def _identifies_records(used: Sequence[tuple[KnownBeforeCall, Any]]) -> bool:
-    """Whether an argument identifies records: it is usually an id."""
-    ids = sum(_is_record_value(value) and " " not in str(value) for _, value in used)
-    return ids > _MAJORITY * len(used)
 
 
 def _values_per_call(used: Sequence[tuple[KnownBeforeCall, Any]]) -> list[tuple[KnownBeforeCall, Sequence[Any]]]:
