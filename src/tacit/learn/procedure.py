@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,24 +281,35 @@ def _spans(draft: _Draft, action: ToolCall) -> tuple[Span, ...]:
 
 
 def _preconditions(draft: _Draft) -> tuple[Condition, ...]:
-    """Files that were there before: scripts that were run, and files that were opened before anything was changed."""
-    found: dict[str, Condition] = {}
+    """Files that were there before."""
+    found: list[Condition] = []
+    arguments = [draft.general.arguments(action.step.arguments) for action in draft.kept]
+    for number, condition in opening_files(draft.kept, arguments, general=lambda _, text: draft.general.text(text)):
+        span = Span(draft.trajectory.id, draft.kept[number].index, "arguments")
+        draft.field_origins.add_spans(f"preconditions.{len(found)}", [span])
+        found.append(condition)
+    return tuple(found)
+
+
+def opening_files(
+    actions: Sequence[ToolCall], arguments: Sequence[Mapping[str, Any]], *, general: Callable[[int, str], str]
+) -> Iterator[tuple[int, Condition]]:
+    """Yield scripts that were run and files that were opened, unless an earlier change names them, as conditions.
+
+    Each comes with the position of its action. `general` puts parameters into a text of the action at a position.
+    """
+    found: set[str] = set()
     typed_before = ""
-    for action in draft.kept:
+    for at, action in enumerate(actions):
         for path in _needed_files(action):
-            relative = _relative(path, draft.trajectory.environment.workspace)
+            relative = general(at, _relative(path, action.workspace))
             stem = relative.rsplit("/", 1)[-1].split(".")[0]
-            if not relative or relative in found or (stem and stem in typed_before):
-                continue
-            general = draft.general.text(relative)
-            check = f"test -e {general}" if re.fullmatch(r"[\w./{}-]+", general) else ""
-            draft.field_origins.add_spans(
-                f"preconditions.{len(found)}", [Span(draft.trajectory.id, action.index, "arguments")]
-            )
-            found[relative] = Condition(text=f"{code(general)} exists.", check=check)
+            if relative and relative not in found and not (stem and stem in typed_before):
+                found.add(relative)
+                check = f"test -e {relative}" if re.fullmatch(r"[\w./{}-]+", relative) else ""
+                yield at, Condition(text=f"{code(relative)} exists.", check=check)
         if action.effect is Effect.WRITE:
-            typed_before += "\n".join(str(value) for _, value in leaves(action.step.arguments))
-    return tuple(found.values())
+            typed_before += "\n".join(str(value) for _, value in leaves(arguments[at]))
 
 
 def _needed_files(action: ToolCall) -> list[str]:

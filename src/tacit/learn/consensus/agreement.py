@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import MADE_BY_MINING, Condition, Kind, Parameter, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.consensus.step_columns import (
+    AttemptStep,
     DraftSource,
     StepColumn,
     align,
@@ -27,8 +28,8 @@ from tacit.learn.consensus.step_columns import (
     regroup,
 )
 from tacit.learn.consensus.templates import SharedCalls
-from tacit.learn.parameters import WORKSPACE, fill
-from tacit.learn.procedure import closing_checks
+from tacit.learn.parameters import WORKSPACE
+from tacit.learn.procedure import closing_checks, opening_files
 from tacit.learn.values import PLACEHOLDER, FieldOrigins
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
@@ -43,7 +44,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.similarity import text_similarity
-from tacit.text.tool_calls import ToolCall
+from tacit.text.tool_calls import PATHS, ToolCall
 from tacit.text.words import stem, term_set
 
 MAX_EXAMPLES = 8
@@ -237,7 +238,7 @@ class _ProcedureBuilder:
             arguments = self.calls.arguments(at)
             text = step_text(template.model.action, arguments)
             if template.open_ended:
-                place = self._with_parameters(template.model.path, template.model.source)
+                place = next((str(arguments[key]) for key in PATHS if key in arguments), "")
                 text = text if not place or place in text else f"Change {code(local(place))}"
                 text = f"{text} as the task asks"
             optional = not _is_required(column, len(self.sources))
@@ -275,40 +276,32 @@ class _ProcedureBuilder:
             parameters.append(WORKSPACE)
         return tuple(parameters)
 
-    def _is_majority(self, count: int) -> bool:
-        """Whether this many attempts are a majority; of two attempts either counts."""
-        return len(self.sources) < ENOUGH or count >= REQUIRED * len(self.sources)
-
-    def _with_parameters(self, text: str, source: int) -> str:
-        """Return a text of a draft with the procedure's parameters."""
-        bindings = self.sources[source].bindings
-        values = {name: binding.text for name, binding in bindings.items() if name != "workspace" and binding.stated}
-        return self.calls.general(source).text(str(fill(f" {text}", values))[1:])
-
     def _preconditions(self) -> tuple[Condition, ...]:
-        """Return what most drafts require."""
-        found: dict[Condition, dict[int, list[Span]]] = {}
-        for at, source in enumerate(self.sources):
-            for number, condition in enumerate(source.candidate.content.preconditions):
-                general = dataclasses.replace(
-                    condition,
-                    text=self._with_parameters(condition.text, at),
-                    check=self._with_parameters(condition.check, at),
-                )
-                spans = source.candidate.provenance.grounding.get(f"preconditions.{number}", ())
-                found.setdefault(general, {}).setdefault(at, []).extend(spans)
-        kept = [(condition, by) for condition, by in found.items() if self._is_majority(len(by))]
-        for number, (_, by) in enumerate(kept):
-            self.field_origins.add_spans(f"preconditions.{number}", [span for spans in by.values() for span in spans])
-        return tuple(condition for condition, _ in kept)
+        """Return the files that the procedure needs."""
+        conditions = opening_files(
+            self._actions(),
+            [entry.step.arguments for entry in self.steps],
+            general=lambda number, text: self.calls.general(self._model(number).source).text(text),
+        )
+        return self._required("preconditions", conditions)
 
     def _postconditions(self) -> tuple[Condition, ...]:
-        """Return what most attempts checked after the last change, worded as the checking step."""
-        actions = [self.templates[entry.columns[0]].model.action for entry in self.steps]
-        found: list[Condition] = []
-        for number, condition in closing_checks(actions, [entry.step.arguments for entry in self.steps]):
-            if not self.steps[number].step.optional:
-                spans = [span for at in self.steps[number].columns for span in self._spans(self.columns[at])]
-                self.field_origins.add_spans(f"postconditions.{len(found)}", spans)
-                found.append(condition)
-        return tuple(found)
+        """Return what is checked after the last change."""
+        checks = closing_checks(self._actions(), [entry.step.arguments for entry in self.steps])
+        return self._required("postconditions", checks)
+
+    def _required(self, field: str, conditions: Iterable[tuple[int, Condition]]) -> tuple[Condition, ...]:
+        """Return the conditions of required steps; each rests on the spans of its step."""
+        kept = [(number, condition) for number, condition in conditions if not self.steps[number].step.optional]
+        for at, (number, _) in enumerate(kept):
+            spans = [span for column in self.steps[number].columns for span in self._spans(self.columns[column])]
+            if field == "preconditions":  # a path is named by the call alone
+                spans = [span for span in spans if span.part == "arguments"]
+            self.field_origins.add_spans(f"{field}.{at}", spans)
+        return tuple(condition for _, condition in kept)
+
+    def _model(self, number: int) -> AttemptStep:
+        return self.templates[self.steps[number].columns[0]].model
+
+    def _actions(self) -> list[ToolCall]:
+        return [self._model(number).action for number in range(len(self.steps))]

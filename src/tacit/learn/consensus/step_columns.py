@@ -103,11 +103,6 @@ class DraftSource:
         """All texts of its calls."""
         return [str(leaf) for step in self.steps for _, leaf in leaves(step.action.step.arguments)]
 
-    @property
-    def bindings(self) -> dict[str, Binding]:
-        """Parameter name of the draft → its value."""
-        return {binding.parameter.name: binding for binding in self.general.bindings}
-
 
 def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return, per task, the words that no other task contains."""
