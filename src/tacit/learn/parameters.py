@@ -133,9 +133,7 @@ def _role_by_shape(value: str) -> str:
 
 
 _MAX_VALUE = 200  # a longer argument is content, not a value
-_MAX_KEY, _MAX_KEY_WORDS = 30, 3
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
-_VAGUE_KEYS = frozenset({"id", "ids", "value", "key", "input", "query", "text", "name"})
 _FREE_TEXT = frozenset({"description", "explanation", "justification"})
 
 
@@ -146,13 +144,11 @@ class Binding:
     parameter: Parameter
     original: Any
     place: ValueSighting
-    named_by_answer: bool = False
-    """Whether the parameter has the name that an answer gave the value."""
 
     @property
     def part(self) -> str:
         """The part of the step that its words come from: for a bound one the tool's name."""
-        return self.place.part if self.stated or self.named_by_answer else "tool"
+        return self.place.part if self.stated else "tool"
 
     @property
     def text(self) -> str:
@@ -255,10 +251,6 @@ class _Finder:
         # Names that are taken: used already, or in braces in what was typed.
         self._taken = {name for text in self._typed for name in re.findall(r"\{(\w+)\}", text)}
         self._numbers: dict[str, int] = {}
-        self._keys: dict[str, list[str]] = {}
-        for action in actions:
-            for key, leaf in leaves(action.step.arguments):
-                self._keys.setdefault(str(leaf), []).append(key)
         self._tools = {action.index: action.step.tool for action in actions}
         commands = {
             name
@@ -284,14 +276,10 @@ class _Finder:
         place = self.timeline.first_seen(text, before=action.index)
         if place is None or place.origin in (Origin.AGENT, Origin.OPERATOR):
             return
-        typed = key
-        if key in _VAGUE_KEYS:
-            key = self._answer_key(text, place) or key
         if place.origin is Origin.USER:
             self._add(leaf, place, wish=key)
         elif place.part == "observation" and self._bound(leaf, place, key=key):
-            answers = key != typed and key not in self._keys.get(text, ())
-            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""), answers=answers)
+            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""))
 
     def inside(self, action: ToolCall, leaf: str) -> None:
         """Bind values that the user named inside a longer text."""
@@ -308,14 +296,6 @@ class _Finder:
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
             place = ValueSighting(Origin.AGENT, action.index, "arguments")
             self._add(folder, place, wish=WORKSPACE.name, description=WORKSPACE.description)
-
-    def _answer_key(self, text: str, place: ValueSighting) -> str:
-        """Return the name of the value in its answer or in another call."""
-        found = re.search(
-            rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
-        )
-        keys = [*([str(found[1])] if found and _is_name(found[1]) else []), *self._keys.get(text, ())]
-        return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
     def _bound(self, leaf: Any, place: ValueSighting, *, key: str) -> bool:
         """Whether the argument clearly is that answer's value, not a word that happens to occur there."""
@@ -334,7 +314,6 @@ class _Finder:
         wish: str,
         source: str = "",
         description: str = "",
-        answers: bool = False,
     ) -> None:
         text = str(original)
         name = self._free_name(_singular(wish))
@@ -349,7 +328,7 @@ class _Finder:
             type=kind,
             example="" if external or description else text,
         )
-        self.found[text] = Binding(parameter=parameter, original=original, place=place, named_by_answer=answers)
+        self.found[text] = Binding(parameter=parameter, original=original, place=place)
 
     def _free_name(self, wish: str) -> str:
         name = identifier(wish)
@@ -392,11 +371,6 @@ def _command_names(label: str, text: str) -> set[str]:
     """Return names that are the command itself."""
     words = label.split()
     return {text, label, *words, *(" ".join(words[i:]) for i in range(len(words)))}
-
-
-def _is_name(key: str) -> bool:
-    """Whether a key is a name and no sentence: an answer must not inject text through a name."""
-    return len(key) <= _MAX_KEY and key.strip("_").count("_") < _MAX_KEY_WORDS
 
 
 def _is_name_key(piece: str) -> bool:

@@ -103,13 +103,6 @@ def test_word_under_the_same_key_in_an_answer_is_bound() -> None:
     assert put_in(trajectory)[1] == {"city": "{city}"}
 
 
-def test_vague_key_is_named_as_the_answer_names_it() -> None:
-    trajectory = attempt(
-        "Hello", call("find", {}, '{"line_ids": ["L1001", "L1002"]}'), call("details", {"id": "L1002"})
-    )
-    assert put_in(trajectory)[1] == {"id": "{line_id}"}
-
-
 def test_several_values_of_one_role_are_numbered() -> None:
     trajectory = attempt(
         "Cancel #W100 and #W200", call("cancel", {"order_id": "#W100"}), call("cancel", {"order_id": "#W200"})

@@ -3,6 +3,10 @@
 Per argument the place that explains most calls is kept: the words of the task, or a part of an earlier answer. Constant
 values stay. An unexplained value becomes a parameter without a source. Values that may be personal (names, addresses, ids)
 are kept only if several independent tasks share them.
+
+    task "line 555-1", get_lines() → [{"id": "L1", "phone": "555-1"}, …], refuel(line_id="L1", gigabytes=2)
+    task "line 555-7", get_lines() → [{"id": "L9", "phone": "555-7"}, …], refuel(line_id="L9", gigabytes=2)
+      →  refuel(line_id={line_id}, gigabytes=2), where `line_id` is `id where phone in task` in the answer of `get_lines`
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 From three successes over all groups, every group is split into patterns with conditions, cues and parameters, a group
 with a single success too. With fewer, each success gives a procedure of its own. Only failures give nothing.
+
+    check_line → roaming off, enable_roaming
+    check_line → roaming off, usage over limit, enable_roaming, refuel_data     →   enable-roaming, when `check_line` shows roaming off
+    check_line → usage over limit, refuel_data                                      refuel-data, when `check_line` shows usage over limit
 """
 
 from __future__ import annotations
