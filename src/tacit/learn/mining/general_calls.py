@@ -6,7 +6,7 @@ are kept only if several independent tasks share them.
 
     task "line 555-1", get_lines() → [{"id": "L1", "phone": "555-1"}, …], refuel(line_id="L1", gigabytes=2)
     task "line 555-7", get_lines() → [{"id": "L9", "phone": "555-7"}, …], refuel(line_id="L9", gigabytes=2)
-      →  refuel(line_id={line_id}, gigabytes=2), where `line_id` is `id where phone in task` in the answer of `get_lines`
+      ->  refuel(line_id={line_id}, gigabytes=2), where `line_id` is `id where phone in task` in the answer of `get_lines`
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 From three successes over all groups, every group is split into patterns with conditions, cues and parameters, a group
 with a single success too. With fewer, each success gives a procedure of its own. Only failures give nothing.
 
-    check_line → roaming off, enable_roaming
-    check_line → roaming off, usage over limit, enable_roaming, refuel_data     →   enable-roaming, when `check_line` shows roaming off
-    check_line → usage over limit, refuel_data                                      refuel-data, when `check_line` shows usage over limit
+    check_line (roaming off), enable_roaming
+    check_line (roaming off, usage over limit), enable_roaming, refuel_data
+    check_line (usage over limit), refuel_data
+      ->  enable-roaming, needed when `check_line` shows roaming off; refuel-data, when it shows usage over limit
 """
 
 from __future__ import annotations
