@@ -22,7 +22,7 @@ from tacit.learn.mining.group_data import (
     names_in,
 )
 from tacit.learn.mining.miner import mine, phase_order
-from tacit.learn.mining.pattern_conditions import attempt_record, known_facts
+from tacit.learn.mining.pattern_conditions import attempt_record, distinct_attempts, known_facts
 from tests.unit.learn.calls import FAILED, AttemptStore, attempt, greenhouse, season
 
 
@@ -72,6 +72,15 @@ def test_a_look_between_two_moves_is_neither_before_nor_after() -> None:
 
 def test_without_a_move_nothing_is_final() -> None:
     assert attempt_record(outline("", reading(0, pump="idle")), []).final is None
+
+
+def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> None:
+    same = [attempt_record(outline("", reading(0, pump="idle"), move()), ["mend"]) for _ in range(3)]
+    other = attempt_record(outline("", reading(0, pump="running"), move()), ["mend"])
+    failed = dataclasses.replace(same[0], succeeded=not same[0].succeeded)
+    blind = attempt_record(outline("", move()), ["mend"])
+    assert distinct_attempts([*same, other, failed, blind, blind]) == [same[0], other, failed, blind, blind]
+    assert distinct_attempts([]) == []
 
 
 # --- tasks in general words -----------------------------------------------------------------------------------------

@@ -70,8 +70,11 @@ def ending_patterns(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
 
 
 def learn_cases(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
-    """Return the cases of each pattern; none if unexplained. `patterns`: key → text of its tools, arguments and answers."""
-    options = _case_options(attempts, patterns)
+    """Return the cases of each pattern; none if unexplained. `patterns`: key → text of its tools, arguments and answers.
+
+    Attempts in the same situation are compared once; the counts of a case are those of all successes.
+    """
+    options = _case_options(distinct_attempts(attempts), patterns)
     return {
         pattern: tuple(_count_case(_conditions(rule), attempts, pattern) for rule in rules)
         for pattern, rules in _fewest_readings(options).items()
@@ -311,6 +314,21 @@ def attempt_record(outline: Outline, took: Sequence[str]) -> AttemptRecord:
     )
 
 
+def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+    """Return one attempt of each set that read the same and made the same patterns."""
+    kept: list[AttemptRecord] = []
+    alike: dict[tuple[str, int], list[AttemptRecord]] = {}
+    for attempt in attempts:
+        seen = [(tool, hash(frozenset(facts.items()))) for tool, facts in attempt.known.items()]
+        similar = {id(other): other for sight in seen for other in alike.get(sight, ())}
+        if any(_same_situation(attempt, other) for other in similar.values()):
+            continue
+        kept.append(attempt)
+        for sight in seen:
+            alike.setdefault(sight, []).append(attempt)
+    return kept
+
+
 def _count_case(conditions: Sequence[Condition], attempts: Sequence[AttemptRecord], pattern: str) -> Case:
     """Return the case with the counts of the successes in which it holds: with the pattern, and without."""
     matching = [
@@ -320,6 +338,13 @@ def _count_case(conditions: Sequence[Condition], attempts: Sequence[AttemptRecor
     ]
     support = sum(pattern in attempt.took for attempt in matching)
     return Case(conditions=tuple(conditions), support=support, against=len(matching) - support)
+
+
+def _same_situation(left: AttemptRecord, right: AttemptRecord) -> bool:
+    """Whether two attempts made the same patterns, ended alike and saw the same in every reading that both took."""
+    if (left.took, left.succeeded) != (right.took, right.succeeded):
+        return False
+    return all(left.known[tool] == right.known[tool] for tool in left.known.keys() & right.known.keys())
 
 
 def known_facts(outline: Outline) -> dict[str, Facts]:
