@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,8 @@ def learned(memory: Tacit, files: Sequence[Path], recorded: Path) -> dict[str, A
         "sessions": read.sessions,
         "waiting": read.waiting,
         "proposed": read.proposed,
-        "refused": dict(read.refused),
-        "dropped": dict(read.dropped),
+        "refused": Counter(each.reason for each in read.refused),
+        "dropped": Counter(each.reason for each in read.dropped),
         "items": read.items,
         "held": len(report.held),
         "rejected": sum(1 for verdict in report.rejected if verdict.name and verdict.content_hash),

@@ -92,7 +92,7 @@ def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, boo
     Text that a person pasted is not trusted, nor is the text of a parent agent, whose own sources are not visible here.
     """
     if step.role is Role.USER and not started:
-        typed, pasted = _typed_and_pasted(step.text)
+        typed, pasted = typed_and_pasted(step.text)
         yield typed, "text", True
         yield pasted, "text", False
     else:
@@ -102,7 +102,7 @@ def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, boo
         yield step.observation, "observation", False
 
 
-def _typed_and_pasted(text: str) -> tuple[str, str]:
+def typed_and_pasted(text: str) -> tuple[str, str]:
     """Split a message into typed text and pasted text: quotes, fenced blocks, and the end of a long message."""
     pasted = [match.group() for match in _PASTED.finditer(text)]
     typed = _PASTED.sub("\n", text)

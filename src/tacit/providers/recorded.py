@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ NOT_RECORDED = "not_recorded"
 
 
 class RecordedModel:
-    """Answers from `KEY.answer.json` in a folder; without one the prompt is written to `KEY.prompt.md` there."""
+    """Answers from `KEY.answer.json` in a folder; without one the prompt is written to `KEY.prompt.md` there.
+
+    The key is the hash of the prompt, or of the prompt without the items that are known: an answer stays that of its session.
+    """
 
     vendor = ""
 
@@ -46,7 +50,9 @@ class RecordedModel:
         """Return the recorded answer."""
         schema = json.dumps(prompt.schema, indent=1)
         text = f"{prompt.instructions}\n\n## The material\n\n{prompt.material}\n\n## JSON schema of the answer\n\n{schema}\n"
-        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        key = _key(text)
+        if not (self._folder / f"{key}.answer.json").exists():
+            key = _key(_KNOWN.sub("", text))  # an answer stays that of its session, whatever was learned since
         answer = self._folder / f"{key}.answer.json"
         if not answer.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +66,7 @@ class RecordedModel:
             )
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ModelOutage(
                 f"{answer.name} is not JSON", code="bad_recording", hint="correct or delete it"
             ) from error
@@ -73,3 +79,11 @@ class RecordedModel:
         )
         self._spent = self._spent + spent
         return found
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+_KNOWN = re.compile(r"(?<=^<record>\n)(?:known: [^\n]*\n)+\n|^known: [^\n]*\n", re.MULTILINE)
+"""The lines of a prompt that say what is learned already."""

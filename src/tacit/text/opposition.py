@@ -7,6 +7,7 @@ thing differently ("use port 8080 for the preview" against port 9090). Texts on 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +15,8 @@ from tacit.text.words import STOP_WORDS, terms
 
 ALIKE, IN_A_ROW = 0.8, 0.6
 """Shared part of the words from which a ban and a request are about the same thing; less for adjacent words."""
+SAME = 0.75
+"""The same, from which a text repeats a line or turns it round."""
 MOST_SENTENCES = 40
 LONGEST = 400
 
@@ -56,9 +59,7 @@ _EXCLUSIVE = tuple(
     )
 )  # fmt: skip
 """Groups of alternatives (stems): one of each is used for one purpose."""
-_EMPTY = frozenset(
-    {"never", "always", "avoid", "stop", "must", "should", "only", "don", "not", "instead", "rather", "prefer"}
-)
+_EMPTY = frozenset("never always alway avoid stop must should only don not instead rather prefer".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,55 @@ def opposed(left: str, right: str) -> str:
             if swaps or _bans(one, other) or _bans(other, one) or _fixes_otherwise(one, other):
                 return f"“{_short(one.text)}” against “{_short(other.text)}”"
     return ""
+
+
+_STATEMENT = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_CLAUSE = re.compile(r"[.!?;:,](?=\s|$)|\s[–—-]\s|[()]")
+_LISTED = re.compile(r"\W*(?:[-*+•]|\d+[.:)])\W*\s")
+_NEGATION = re.compile(
+    r"\b\w+n['’]t\b|\b(?:cannot|(?:do|ca|wo|does|is|are|must|should)nt|not|no|never|none|nor|neither|without|nicht|kein\w*|nie|"
+    r"niemals|ohne|ne|pas|jamais|sans|nunca|jamás|sin|não|nem|senza|non|mai|не|нет|никогда|нельзя|без)\b(?!-)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence: what it is about, and whether it says no to it; two negations say yes."""
+
+    text: str
+    about: frozenset[str]
+    is_negated: bool
+    is_whole: bool
+    """Whether it states something by itself: it is no question, no entry of a list and no part of a longer sentence."""
+
+
+def clauses(text: str) -> Iterator[Clause]:
+    """Yield the parts of the sentences of a text, in any language that sets blanks."""
+    for sentence in _STATEMENT.split(text):
+        pieces = [piece for piece in _CLAUSE.split(sentence) if piece.strip()]
+        is_whole = len(pieces) == 1 and not sentence.endswith("?") and not _LISTED.match(sentence)
+        for piece in pieces:
+            rest, negations = _NEGATION.subn(" ", piece)
+            about = _words(rest)
+            if about:
+                yield Clause(piece.strip(), about, negations % 2 == 1, is_whole)
+
+
+def opposite_clause(text: str, lines: Iterable[str]) -> str:
+    """Return the part of a text that some line says the other way round and none says as it stands; empty if there is none."""
+    known = [each for line in lines for each in clauses(line)]
+    for clause in clauses(text):
+        same = [each for each in known if _is_same(clause.about, each.about)]
+        if any(each.is_negated == clause.is_negated for each in same):
+            continue
+        if any(each.is_negated or each.is_whole for each in same):
+            return clause.text
+    return ""
+
+
+def _is_same(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    return len(ours & theirs) >= max(2, SAME * len(ours | theirs))
 
 
 @lru_cache(maxsize=4096)

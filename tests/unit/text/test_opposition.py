@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.text.opposition import opposed
+from tacit.text.opposition import opposed, opposite_clause
 
 OPPOSED = [
     ("Use pnpm, not npm.", "Use npm instead of pnpm."),
@@ -86,3 +86,33 @@ def test_nothing_contradicts_itself() -> None:
 
 def test_a_very_long_text_is_read_as_far_as_it_lays_something_down() -> None:
     assert not opposed("word " * 100_000, "never " * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Commit generated files.", "Please never commit generated files; regenerate them."),
+        ("Never commit generated files.", "Always commit generated files."),
+        ("The suite needs network access.", "the suite doesn't need network access"),
+        ("Generierte Dateien committen.", "Bitte nie generierte Dateien committen."),
+        ("Generierte Dateien nicht committen.", "Generierte Dateien committen"),
+        ("Push to main directly.", "no, do not push to main directly"),
+    ],
+)
+def test_a_text_that_turns_a_line_round_is_found(text: str, line: str):
+    assert opposite_clause(text, [line])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Never commit generated files.", "Please never commit generated files."),
+        ("Do not add loading spinners or skeleton screens.", "- Adding loading spinners or skeleton screens"),
+        ("Do not commit to WCAG AA.", "Should we commit to WCAG AA?"),
+        ("No tool results are shown.", "Tool results, raw lines and fallbacks are no longer shown."),
+        ("Use pnpm, not npm.", "please don't use npm, use pnpm"),
+        ("Run the sync before a migration.", "cat: missing.txt: No such file or directory"),
+    ],
+)
+def test_a_text_that_keeps_the_sense_of_a_line_is_not(text: str, line: str):
+    assert not opposite_clause(text, [line])

@@ -7,6 +7,7 @@ held against what really happened.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,12 @@ MAX_PARTS = 4
 _ASKING = frozenset({"askuserquestion", "request_user_input", "exitplanmode"})
 """Tools whose answer is the person's."""
 _PERSON, _AGENT = "PERSON", "AGENT"
+_LIKE_A_LINE = re.compile(
+    r"^(?=[ \t]*(?:\d+[ \t]+(?:PERSON\b|STARTED BY|AGENT\b|\$ |edited |looked at |\S+\(.*→)|(?:PERSON|AGENT) \w*:|known: |"
+    r"earlier parts: ))",
+    re.MULTILINE,
+)
+"""Where a text of several lines could be taken for a line of the digest itself."""
 
 
 def is_question(tool: str) -> bool:
@@ -199,7 +206,7 @@ def _only_read(each: NumberedStep) -> str:
     if call.kind is not ToolKind.FILE or call.effect is not Effect.READ or not call.worked or each.step.text:
         return ""
     looked = str(each.step.arguments.get("pattern") or call.path)
-    return _shortened(each.relative(looked), 80)
+    return _shortened(_one_line(each.relative(looked)), 80)
 
 
 def _text_lines(each: NumberedStep, following: Sequence[NumberedStep], detail: Detail) -> list[str]:
@@ -209,32 +216,33 @@ def _text_lines(each: NumberedStep, following: Sequence[NumberedStep], detail: D
         return []
     if step.role is Role.USER:
         who = _PERSON if each.is_persons else "STARTED BY AGENT"
-        return [f"{each.number} {who}: {_both_ends(text, detail.person)}"]
+        shown = _LIKE_A_LINE.sub("> ", _both_ends("\n".join(text.splitlines()), detail.person))
+        return [f"{each.number} {who}: {shown}"]
     closing = not following or not following[0].step.is_action
     most = detail.closing if closing else detail.reason
-    return [f"{each.number} {_AGENT}: {_both_ends(' '.join(text.split()), most)}"] if most else []
+    return [f"{each.number} {_AGENT}: {_both_ends(_one_line(text), most)}"] if most else []
 
 
 def _call_lines(each: NumberedStep, detail: Detail) -> list[str]:
     step, call = each.step, each.call
     if is_question(step.tool):
-        asked = _shortened(" ".join(each.relative("\n".join(texts_in(step.arguments))).split()), detail.person // 2)
-        answer = _shortened(" ".join(each.relative(step.observation).split()), detail.person // 2)
+        asked = _shortened(_one_line(each.relative("\n".join(texts_in(step.arguments)))), detail.person // 2)
+        answer = _shortened(_one_line(each.relative(step.observation)), detail.person // 2)
         reply = f"  {_PERSON} answered: {answer}" if each.holds_answer_of_person else f"  {_PERSON} gave no answer"
         return [f"{each.number} {_AGENT} asked: {asked}", reply]
     if is_internal(step.tool, step.arguments) or call.effect is Effect.INTERNAL:
         return []
-    why = _both_ends(" ".join(each.relative(step.text).split()), detail.reason) if detail.reason else ""
+    why = _both_ends(_one_line(each.relative(step.text)), detail.reason) if detail.reason else ""
     lines = [f"{each.number} {_AGENT}: {why}"] if why else []
     if call.edits:
         for edit in call.edits[:4]:
-            lines += [f"{each.number} edited {edit.file}{_ending(each)}", *_diff(each, edit, detail)]
+            lines += [f"{each.number} edited {_one_line(edit.file)}{_ending(each)}", *_diff(each, edit, detail)]
     elif call.kind is ToolKind.SHELL:
         command = _shortened(" ⏎ ".join(each.relative(call.command).strip().splitlines()), detail.command)
         lines.append(f"{each.number} $ {command}{_ending(each)}")
     else:
-        given = _shortened(" ".join(each.relative(" ".join(texts_in(step.arguments))).split()), detail.command)
-        lines.append(f"{each.number} {step.tool}({given}){_ending(each)}")
+        given = _shortened(_one_line(each.relative(" ".join(texts_in(step.arguments)))), detail.command)
+        lines.append(f"{each.number} {_one_line(step.tool)}({given}){_ending(each)}")
     return [*lines, *_output(each, detail)]
 
 
@@ -281,7 +289,7 @@ def _diff(each: NumberedStep, edit: FileEdit, detail: Detail) -> Iterator[str]:
     if edit.deleted:
         yield "  (deleted)"
     if edit.moved_to:
-        yield f"  (moved to {edit.moved_to})"
+        yield f"  (moved to {_one_line(edit.moved_to)})"
     for hunk in edit.hunks:
         for sign, text in (("-", hunk.old), ("+", hunk.new)):
             lines = [line for line in text.splitlines() if line.strip()]
@@ -290,6 +298,10 @@ def _diff(each: NumberedStep, edit: FileEdit, detail: Detail) -> Iterator[str]:
                     return
                 left -= 1
                 yield f"  {sign} {_shortened(each.relative(line.strip()), detail.line)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _shortened(text: str, most: int) -> str:

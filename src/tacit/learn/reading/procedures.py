@@ -1,13 +1,13 @@
 """A procedure from sessions that a person names, or from three that showed the same way of working.
 
 The model writes the steps; each one stays only where a session shows it. A step's command must have been typed in one of the
-sessions, apart from the values that stand as {name}.
+sessions, word for word apart from the values that stand as {name}. What stands beside the steps names what the sessions have.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.domain.candidate import Candidate
@@ -16,7 +16,7 @@ from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillConten
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.learn.reading.consolidation import MADE_BY
 from tacit.learn.reading.digest import SessionRecord, digest_within
-from tacit.learn.reading.proposals import HeldProposal, Proposal, ProposedKind, Quote, RecordCheck, plain
+from tacit.learn.reading.proposals import HeldProposal, Proposal, ProposedKind, Quote, RecordCheck
 from tacit.learn.wording import slug
 
 MAX_TOKENS = 5_200
@@ -43,12 +43,21 @@ def procedure_candidate(
     kept: list[tuple[SkillStep, HeldProposal]] = []
     entries = answer.get("steps")
     for entry in entries[:MAX_STEPS] if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and (found := _held_step(title, entry, checks)):
-            kept.append((_step(entry, records), found))
-    described, when = (_line(answer.get(name)) for name in ("description", "when"))
+        if (
+            isinstance(entry, Mapping)
+            and (found := _held_step(title, entry, checks))
+            and (made := _step(entry, records))
+        ):
+            kept.append((made, found))
+    whole = RecordCheck(SessionRecord("", tuple(each for record in records for each in record.attempts)))
+    described, when, *pitfalls = (
+        text if whole.bears_out(text) else ""
+        for text in map(_line, (answer.get("description"), answer.get("when"), *_texts(answer.get("pitfalls"))))
+    )
     if len(kept) < 2 or not described:
         return None
-    origin = lowest(held.origin for _, held in kept)
+    beside = (described, when, *pitfalls)
+    origin = lowest([*(held.origin for _, held in kept), *(whole.origin_of_text(text) for text in beside if text)])
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=slug(title.split()) or "procedure",
@@ -57,7 +66,7 @@ def procedure_candidate(
         example_queries=(when,) if when else (),
         steps=tuple(step for step, _ in kept),
         parameters=_parameters([step for step, _ in kept]),
-        pitfalls=tuple(Pitfall(text=_line(each)) for each in _texts(answer.get("pitfalls")))[:MAX_PITFALLS],
+        pitfalls=tuple(Pitfall(text=each) for each in pitfalls if each)[:MAX_PITFALLS],
     )
     spans = tuple(dict.fromkeys(span for _, held in kept for span in held.spans))
     grounding: dict[str, tuple[Span, ...]] = {f"steps.{n}": held.spans for n, (_, held) in enumerate(kept)}
@@ -97,16 +106,51 @@ def _held_step(title: str, entry: Mapping[str, Any], checks: Sequence[RecordChec
     return None
 
 
-def _step(entry: Mapping[str, Any], records: Sequence[SessionRecord]) -> SkillStep:
-    """Return a step with the tool of the call that shows its command."""
+def _step(entry: Mapping[str, Any], records: Sequence[SessionRecord]) -> SkillStep | None:
+    """Return a step with the tool of the call that shows its command; nothing where no call that worked does."""
     text, command = _line(entry.get("text")), _line(entry.get("command"))
-    head = plain(_PARAMETER.split(command)[0])
-    shown = (each.call for record in records for each in record.steps if each.step.is_action)
-    call = next((each for each in shown if command and each.command and head in plain(each.command)), None)
-    if call is None:
+    if not command:
         return SkillStep(text=text)
-    key = next((key for key, value in call.step.arguments.items() if value == call.command), "command")
-    return SkillStep(text=text, tool=call.step.tool, arguments={key: command})
+    for each in (each for record in records for each in record.steps if each.step.is_action):
+        call = each.call
+        if call.command and call.worked and _is_typed(command, each.relative(call.command)):
+            key = next((key for key, value in each.step.arguments.items() if value == call.command), "command")
+            return SkillStep(text=text, tool=each.step.tool, arguments={key: command})
+    return None
+
+
+def _is_typed(command: str, line: str) -> bool:
+    """Whether a line has a command as one or more whole commands of it; `{name}` stands for any words of one command."""
+    wanted, typed = _shell_words(command), _shell_words(line)
+    places = {at for at in range(len(typed)) if at == 0 or typed[at - 1] in _OPERATORS}
+    for word in wanted:
+        if _PARAMETER.fullmatch(word):
+            places = {end for start in places for end in _ends_of_value(typed, start)}
+        else:
+            form = re.compile(".+?".join(map(re.escape, _PARAMETER.sub("\0", word).split("\0"))))
+            places = {at + 1 for at in places if at < len(typed) and form.fullmatch(typed[at])}
+    ends = (at == len(typed) or typed[at] in _OPERATORS or typed[at].startswith(">") for at in places)
+    return bool(wanted) and not _PARAMETER.fullmatch(wanted[0]) and any(ends)
+
+
+def _ends_of_value(typed: Sequence[str], start: int) -> Iterator[int]:
+    """Yield where a value that begins at a word may end: before the next operator at the latest."""
+    for at in range(start, len(typed)):
+        if typed[at] in _OPERATORS:
+            return
+        yield at + 1
+
+
+def _shell_words(line: str) -> list[str]:
+    """Split a line into words and operators, with quoted text as one word; messages that go nowhere are left out."""
+    shown = _DISCARDED.sub(" ", line.replace("⏎", "\n").strip())
+    return [word.strip("\t ").translate(_QUOTES) if word.strip() else "\n" for word in _SHELL_WORD.findall(shown)]
+
+
+_QUOTES = str.maketrans("", "", "\"'")
+_OPERATORS = frozenset({"&&", "||", ";", "|", "&", "\n"})
+_DISCARDED = re.compile(r"\d?>&\d|(?:\d|&)?>\s*/dev/null|\\\n")
+_SHELL_WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s;|&"'])+|&&|\|\||[;|&]|\s*\n\s*|["']""", re.DOTALL)
 
 
 def _parameters(steps: Sequence[SkillStep]) -> tuple[Parameter, ...]:

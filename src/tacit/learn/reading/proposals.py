@@ -8,7 +8,7 @@ the lowest of what it rests on. The model's word is never evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -18,13 +18,15 @@ from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.learn.call_records import was_successful
+from tacit.learn.origin_limits import typed_and_pasted
 from tacit.learn.reading.digest import NumberedStep, SessionRecord
 from tacit.learn.values import FieldOrigins
 from tacit.text.exit_status import masks_exit
+from tacit.text.opposition import clauses, opposite_clause
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import clean
-from tacit.text.text_sources import directive_in
 from tacit.text.tool_calls import ToolKind
+from tacit.text.words import term_set
 
 MAX_PROPOSALS = 20
 MAX_TEXT = 700
@@ -173,17 +175,56 @@ def _text(value: str) -> str:
     return " ".join(value.replace("**", "").split())[:MAX_TEXT]
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One text of a session from one author; what a person pasted is apart from what the person typed."""
+
+    step: NumberedStep
+    part: str
+    raw: str
+    text: str
+    """The same to be compared."""
+    origin: Origin
+
+    @property
+    def span(self) -> Span:
+        """The place of the text."""
+        return self.step.span(self.part)
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether the person typed it."""
+        return self.origin is Origin.USER
+
+
+def _passages(record: SessionRecord) -> Iterator[Passage]:
+    origins = FieldOrigins(*record.attempts)
+    for each in record.steps:
+        for part, text in each.parts:
+            persons = each.is_persons if part == "text" else part == "observation" and each.holds_answer_of_person
+            if not persons:
+                yield Passage(each, part, text, plain(text), origins.origin_of(each.span(part)))
+                continue
+            typed, pasted = typed_and_pasted(text)
+            yield Passage(each, part, typed, plain(typed), Origin.USER)
+            if pasted:
+                yield Passage(each, part, pasted, plain(pasted), Origin.EXTERNAL)
+
+
 class RecordCheck:
     """Holds proposals against the record of the session that they were read from."""
 
     def __init__(self, record: SessionRecord) -> None:
         self._record = record
-        self._origins = FieldOrigins(*record.attempts)
-        self._parts = [(each, part, plain(text)) for each in record.steps for part, text in each.parts]
+        self._passages = list(_passages(record))
 
     @cached_property
     def _all(self) -> str:
-        return "\n".join(text for _, _, text in self._parts)
+        return "\n".join(each.text for each in self._passages)
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return term_set(self._all)
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -191,76 +232,96 @@ class RecordCheck:
 
     @cached_property
     def _trusted(self) -> str:
-        """Everything that is not an answer of a tool or a text of the host."""
-        return "\n".join(t for each, part, t in self._parts if each.step.origin_of(part) is not Origin.EXTERNAL)
+        """What the person typed and the agent wrote."""
+        return "\n".join(each.raw for each in self._passages if each.origin is not Origin.EXTERNAL)
 
     @cached_property
-    def _was_instructed(self) -> bool:
-        """Whether the session read a text that tells its reader what to do."""
-        return any(
-            directive_in(text)
-            for each in self._record.steps
-            for part, text in each.parts
-            if each.step.origin_of(part) is Origin.EXTERNAL
-        )
+    def _trusted_terms(self) -> frozenset[str]:
+        return term_set(self._trusted)
+
+    @cached_property
+    def _denied(self) -> list[frozenset[str]]:
+        """What the person or the agent said no to."""
+        return [each.about for each in clauses(self._trusted) if each.is_negated]
+
+    @cached_property
+    def _trusted_words(self) -> str:
+        return plain(self._trusted)
+
+    @cached_property
+    def _has_read(self) -> bool:
+        """Whether the session read anything that neither the person nor the agent wrote."""
+        return any(each.origin is Origin.EXTERNAL and term_set(each.text) for each in self._passages)
 
     def hold(self, proposal: Proposal) -> HeldProposal | RefusedProposal:
         """Return the proposal with what it rests on, or why it is refused."""
-        spans = self._quoted_spans(proposal)
-        if (
-            proposal.kind is ProposedKind.NORM
-            and not self._quotes_person(spans)
-            and any(s.part == "arguments" for s in spans)
-        ):
+        quoted = self._quoted_passages(proposal)
+        from_person = any(each.is_persons for each in quoted)
+        if proposal.kind is ProposedKind.NORM and not from_person and any(each.part == "arguments" for each in quoted):
             proposal = replace(proposal, kind=ProposedKind.FACT)  # nobody demanded it, but the calls show it
         failed_fix = self._failed_fix(proposal)
         proposal = self._without_wrong_claims(proposal)
+        is_rule = STORED_AS[proposal.kind] in RULE_KINDS
         fault = (
-            self._unsafe(proposal)
-            or (coded(ProposalFault.NO_QUOTE) if not spans else None)
+            self._unsafe(" ".join(getattr(proposal, name) for name in _TEXT_FIELDS))
+            or (coded(ProposalFault.NO_QUOTE) if not quoted else None)
             or self._unknown_name(f"{proposal.text} {proposal.title}")
             or failed_fix
-            or self._unsaid_rule(proposal, spans)
+            or (coded(ProposalFault.NOT_REQUESTED) if is_rule and not from_person else None)
+            or self._opposite(proposal)
         )
         if fault:
             return RefusedProposal(proposal.title, fault)
-        return HeldProposal(
-            self._without_unknown_names(proposal), self._record.session, tuple(spans), self._origin(proposal, spans)
-        )
+        origin = lowest([self.origin_of_text(f"{proposal.title}. {proposal.text}"), *(each.origin for each in quoted)])
+        spans = tuple(dict.fromkeys(each.span for each in quoted))
+        return HeldProposal(self._without_unknown_names(proposal), self._record.session, spans, origin)
 
-    def _unsafe(self, proposal: Proposal) -> CodedReason | None:
-        written = " ".join(getattr(proposal, name) for name in _TEXT_FIELDS)
+    def bears_out(self, text: str) -> bool:
+        """Whether a text beside the quoted ones is safe and names nothing that the record does not have."""
+        return not self._unsafe(text) and not self._unknown_name(text)
+
+    def _unsafe(self, written: str) -> CodedReason | None:
         if clean(written) != written or not written.isprintable():
             return coded(ProposalFault.HIDDEN_CHARACTERS)
-        return coded(ProposalFault.SECRET) if redact(written).found else None
+        taken_out = any(mark not in self._all for mark in _REDACTED.findall(written))
+        return coded(ProposalFault.SECRET) if taken_out or redact(written).found else None
+
+    def _opposite(self, proposal: Proposal) -> CodedReason | None:
+        """Find a note that says the opposite of what it quotes."""
+        quoted = [line for each in proposal.evidence for line in self._quoted_lines(each)]
+        says = opposite_clause(proposal.text, quoted)
+        return coded(ProposalFault.DISAGREES, text=says[:80]) if says else None
+
+    def _quoted_lines(self, quote: Quote) -> Iterator[str]:
+        """Yield the whole lines that a quote stands in: it may leave out what turns their meaning round."""
+        for piece in _pieces(quote):
+            for held in self._holding(piece):
+                yield from (line for line in held.raw.splitlines() if piece in plain(line))
 
     def _without_unknown_names(self, proposal: Proposal) -> Proposal:
-        """Empty what stands beside the sentence where the record lacks its names, or an instructed session its words."""
+        """Empty what stands beside the sentence where the record lacks its names, or the person and the agent its words."""
         when = "" if self._unknown_name(proposal.when) else proposal.when
         why, check = (
-            "" if self._unknown_name(text) or (self._was_instructed and not self._backed(text)) else text
+            "" if self._unknown_name(text) or (self._has_read and not self._has_own_words(text)) else text
             for text in (proposal.why, proposal.check)
         )
         is_known = "`" in check or self._has(check)  # without the marks it is a command as it stands
         return replace(proposal, when=when, why=why, check=check if is_known else "")
 
-    def _quoted_spans(self, proposal: Proposal) -> list[Span]:
+    def _quoted_passages(self, proposal: Proposal) -> list[Passage]:
         """Return where the quotes are; a quote under a wrong number counts where it is found."""
-        found: dict[Span, None] = {}
+        found: list[Passage] = []
         for quote in proposal.evidence:
-            words = _FRAME.sub("", quote.text)
-            pieces = [piece for piece in map(plain, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
-            for piece in pieces[:2] or [plain(words)]:
-                near = sorted(self._holding(piece), key=lambda held: abs(held[0].number - quote.step))
-                if near:
-                    found.setdefault(near[0][0].span(near[0][1]))
-        return list(found)
+            for piece in _pieces(quote):
+                near = min(self._holding(piece), key=lambda held: abs(held.step.number - quote.step), default=None)
+                found += [near] if near is not None else []
+        return found
 
-    def _holding(self, piece: str) -> Iterator[tuple[NumberedStep, str]]:
+    def _holding(self, piece: str) -> Iterator[Passage]:
         """Yield where a piece is found; a short one counts only as the whole of what a person said."""
-        for each, part, text in self._parts:
-            if (piece == text and each.is_persons) or (len(piece) >= MIN_QUOTE and piece in text):
-                yield each, part
+        for each in self._passages:
+            if (piece == each.text and each.is_persons) or (len(piece) >= MIN_QUOTE and piece in each.text):
+                yield each
 
     def _unknown_name(self, written: str) -> CodedReason | None:
         """Find a command, file, option, host or number that the record does not have."""
@@ -272,6 +333,9 @@ class RecordCheck:
             thing = plain(match.group().rstrip(".,:;)"))
             if thing and thing not in self._all:
                 return coded(ProposalFault.NOT_IN_RECORD, text=thing[:80])
+        for compound in _COMPOUND.findall(bare):
+            if not term_set(compound) & self._terms:
+                return coded(ProposalFault.NOT_IN_RECORD, text=compound[:80])
         return None
 
     def _has(self, code: str) -> bool:
@@ -310,35 +374,29 @@ class RecordCheck:
                 ended = was_successful(each.call)
                 yield None if ended and masks_exit(each.call.command) else ended
 
-    def _unsaid_rule(self, proposal: Proposal, spans: Iterable[Span]) -> CodedReason | None:
-        if STORED_AS[proposal.kind] not in RULE_KINDS or self._quotes_person(spans):
-            return None
-        return coded(ProposalFault.NOT_REQUESTED)
+    def origin_of_text(self, text: str) -> Origin:
+        """Return external for what is not in the words of the person and the agent, where others wrote anything."""
+        named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(text))
+        foreign = any(word not in self._trusted_words for code in named for word in _WORD.findall(code))
+        is_own = self._has_own_words(text) and self._denies(text)
+        return Origin.EXTERNAL if foreign or (self._has_read and not is_own) else Origin.AGENT
 
-    def _quotes_person(self, spans: Iterable[Span]) -> bool:
-        """Whether the person's own words are among the quotes."""
-        words = {each.span("text") for each in self._record.steps if each.is_persons}
-        words |= {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
-        return not words.isdisjoint(spans)
-
-    def _origin(self, proposal: Proposal, spans: Iterable[Span]) -> Origin:
-        """Return the lowest origin of what it quotes; external too where it names what only external texts name.
-
-        A session that read instructions makes everything external that the person or the agent did not write themselves.
-        """
-        answered = {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
-        origins = [Origin.USER if span in answered else self._origins.origin_of(span) for span in spans]
-        named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(proposal.text))
-        foreign = any(word not in self._trusted for code in named for word in _WORD.findall(code))
-        if foreign or (self._was_instructed and not self._backed(f"{proposal.title} {proposal.text}")):
-            return Origin.EXTERNAL
-        return lowest([Origin.AGENT, *origins])
-
-    def _backed(self, text: str) -> bool:
+    def _has_own_words(self, text: str) -> bool:
         """Whether the person or the agent used nearly all words of a text themselves."""
-        words = {word for word in _WORD.findall(plain(text)) if len(word) > 3}
-        known = sum(word[:5] in self._trusted for word in words)
-        return bool(words) and known >= 0.9 * len(words)
+        words = term_set(text)
+        return bool(words) and len(words & self._trusted_terms) >= 0.9 * len(words)
+
+    def _denies(self, text: str) -> bool:
+        """Whether the person or the agent said no to all that a text says no to."""
+        denied = [each.about for each in clauses(text) if each.is_negated]
+        return all(any(len(each & known) >= min(2, len(each)) for known in self._denied) for each in denied)
+
+
+def _pieces(quote: Quote) -> list[str]:
+    """Return the parts of a quote that must be found."""
+    words = _FRAME.sub("", quote.text)
+    pieces = [piece for piece in map(plain, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
+    return pieces[:2] or [plain(words)]
 
 
 def _claims_fix(proposal: Proposal) -> bool:
@@ -354,9 +412,15 @@ _MARKS = re.compile(r"[`\"'“”‘’*_]|\u2026")
 _GAP = re.compile(r"\[…\]|…|\.\.\.|\s\|\s|⏎")
 _FRAME = re.compile(r"^\s*(?:\d+\s+)?(?:(?:PERSON|AGENT)(?: \w+)?:|[$|+-])\s*|\s*→.*$")
 _CODE = re.compile(r"`([^`]+)`")
+_REDACTED = re.compile(r"<redacted:[\w-]+>")
 _PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…|\*+|(?<![\w-])[A-Z]{4,}(?![\w-])")
 """What stands for something else in a command: `<name>`, `{name}`, `*`, `NAME`."""
 _WORD = re.compile(r"[^\W_][\w.+:@/-]*[^\W_]|[^\W_]")
 _PARTICULAR = re.compile(
-    r"https?://\S+|(?<![\w/-])--[a-z][\w-]+|(?<!\w)[\w.-]+(?:/[\w.-]+)+|(?<![\w.])\d[\d.,]*\d(?!\w)"
+    r"https?://\S+|(?<![\w/-])--[a-z][\w-]+|(?<!\w)[\w.-]+(?:/[\w.-]+)+|(?<![\w.])\d[\d.,]*\d(?!\w)|"
+    r"(?<![\w./@-])[A-Za-z][\w-]*(?:\.[\w-]+)*\.[\w-]{2,}|(?<![\w-])-[A-Za-z](?![\w-])|\b[A-Za-z]\w*(?:_\w+|\d\w*)|"
+    r"\b(?:[a-z]+|[A-Z][a-z]+(?=[A-Z][a-z]))[A-Z]\w*"
 )
+"""An address, an option, a path, a number, a host or file, and a name with a capital, a digit or a line inside."""
+_COMPOUND = re.compile(r"(?<![\w/.@-])(?![\w-]*(?:ed|en|ing)\b)[^\W\d_]{3,}(?:-[^\W\d_]{3,})+(?![\w/])")
+"""What may be the name of a package; it is known where the record has any of its words."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -50,6 +51,7 @@ from tacit.learn.reading.proposals import (
     parse_answer,
 )
 from tacit.store import Store
+from tacit.text.redaction import redact, redact_value
 from tacit.text.safe_markdown import clean
 from tacit.text.similarity import overlap
 from tacit.text.words import estimate_tokens, term_set
@@ -66,6 +68,7 @@ NOT_RECORDED = "not_recorded"
 CLAIM = timedelta(minutes=15)
 """For so long a learner that asked and never came back keeps others from asking the same."""
 MAX_OUTPUT_TOKENS = 4_000
+MAX_TITLE = 80
 MAX_KNOWN_TOKENS = 500
 MAX_KNOWN = 12
 """Known items that are listed with a digest: more of them cost tokens in every call."""
@@ -97,6 +100,16 @@ class StoredAnswer(LedgerEntry):
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class UnusedProposal:
+    """A proposal that did not reach the gate; of an answer without proposals, the session alone."""
+
+    session: str
+    title: str
+    reason: str
+    """A code."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingReport:
     """What a model read in one pass, what came of it, and what it cost."""
@@ -107,10 +120,10 @@ class ReadingReport:
     waiting: int = 0
     """Sessions that wait for another time: the budget, a failure or another vendor."""
     proposed: int = 0
-    refused: Mapping[str, int] = field(default_factory=dict)
-    """Proposals that the record does not bear out, by reason code."""
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """Proposals that the second reading found weak, by reason."""
+    refused: tuple[UnusedProposal, ...] = ()
+    """What the record does not bear out."""
+    dropped: tuple[UnusedProposal, ...] = ()
+    """What the second reading found weak."""
     items: int = 0
     """What was given to the gate."""
     spent: Spending = Spending()
@@ -145,8 +158,8 @@ class Reader:
         self._failures = 0
         self._over = False
         self._problems: dict[str, None] = {}
-        self._refused: Counter[str] = Counter()
-        self._dropped: Counter[str] = Counter()
+        self._refused: list[UnusedProposal] = []
+        self._dropped: list[UnusedProposal] = []
         self._counts: Counter[str] = Counter()
         self._used: list[StoredAnswer] = []
         self.contradicted: dict[str, str] = {}
@@ -178,7 +191,7 @@ class Reader:
                 held[:0] = self._held(session.record, [answer for _, answer in answers])
             if progress:
                 progress(done, len(waiting))
-        self._counts["proposed"] = len(held) + sum(self._refused.values())
+        self._counts["proposed"] = len(held) + len(self._refused)
         groups = self._consolidated(held)
         self._used = used
         records = {each.record.session: each.record for each in waiting}
@@ -211,8 +224,8 @@ class Reader:
             sessions=self._counts["sessions"],
             waiting=self._counts["waiting"],
             proposed=self._counts["proposed"],
-            refused=dict(self._refused),
-            dropped=dict(self._dropped),
+            refused=tuple(self._refused),
+            dropped=tuple(self._dropped),
             items=self._counts["items"],
             spent=self._model.spent - self._before,
             problems=tuple(self._problems),
@@ -284,12 +297,12 @@ class Reader:
         entry = self._ask(prompt, asked, sources=session.sources, session=session.record.session)
         answer = parse_answer(json.loads(entry.answer)) if entry else None
         if entry and answer is None:
-            self._refused[ProposalFault.BAD_FORM] += 1
+            self._refuse(session.record.session, "", ProposalFault.BAD_FORM)
             repair = f"{asked}\n\nThe last answer did not have the form of the schema. Answer again."
             entry = self._ask(prompt, repair, sources=session.sources, session=session.record.session)
             answer = parse_answer(json.loads(entry.answer)) if entry else None
             if entry and answer is None:
-                self._refused[ProposalFault.BAD_FORM] += 1
+                self._refuse(session.record.session, "", ProposalFault.BAD_FORM)
                 answer = Answer("", ())
         return (entry, answer) if entry and answer is not None else None
 
@@ -316,8 +329,7 @@ class Reader:
         tokens = (self._model.spent - before).tokens
         found = replace(claim, at=self._now(), state=ReadingState.FAILED, tokens=tokens, id="")
         if answer is not None:
-            written = json.dumps(answer, ensure_ascii=False, sort_keys=True)
-            found = replace(found, state=ReadingState.ANSWERED, answer=written, id="")
+            found = replace(found, state=ReadingState.ANSWERED, answer=_stored(answer), id="")
         with self._store.transaction():
             self._store.add(found)
         return found if answer is not None else None
@@ -336,6 +348,9 @@ class Reader:
             return answer
         return None
 
+    def _refuse(self, session: str, title: str, reason: str) -> None:
+        self._refused.append(_unused(session, title, reason))
+
     def _held(self, record: SessionRecord, answers: Iterable[Answer]) -> list[HeldProposal]:
         check, held = RecordCheck(record), []
         for answer in answers:
@@ -344,7 +359,7 @@ class Reader:
                 if isinstance(found, HeldProposal) and self._already_written(proposal.text):
                     found = RefusedProposal(proposal.title, coded(ProposalFault.ALREADY_WRITTEN))
                 if isinstance(found, RefusedProposal):
-                    self._refused[found.reason.code] += 1
+                    self._refuse(record.session, found.title, found.reason.code)
                 else:
                     held.append(found)
         return held
@@ -359,7 +374,8 @@ class Reader:
         for chunk in chunks(groups) if len(groups) > 1 else [groups]:
             merged += self._merged(chunk, order)
         for group in merged:
-            self._dropped.update([group.dropped] if group.dropped else ())
+            if group.dropped:
+                self._dropped.append(_unused(group.sessions[0], group.best.title, group.dropped))
         return [*(group for group in merged if not group.dropped), *related]
 
     def _merged(self, chunk: list[ProposalGroup], order: Mapping[str, int]) -> list[ProposalGroup]:
@@ -387,7 +403,7 @@ class Reader:
             item = next((each for each in known if each.name == group.best.item), None)
             is_same_kind = item is not None and item.content.kind is STORED_AS[group.best.kind]
             if item is None or not (is_same_kind or relation is ProposalRelation.CONTRADICTS):
-                self._refused[ProposalFault.UNKNOWN_ITEM] += 1
+                self._refuse(group.sessions[0], group.best.title, ProposalFault.UNKNOWN_ITEM)
                 return None
             if relation is ProposalRelation.CONFIRMS:
                 return replace(made, content=item.content, origins=item.origins)
@@ -419,6 +435,23 @@ def _known_lines(part: str, known: Sequence[SkillVersion]) -> list[str]:
     return lines
 
 
+def _unused(session: str, title: str, reason: str) -> UnusedProposal:
+    return UnusedProposal(session, redact(clean(title)).text[:MAX_TITLE], str(reason))
+
+
+def _stored(answer: Mapping[str, Any]) -> str:
+    """Return an answer as it is kept: without secrets; empty where it has a form that JSON or its readers cannot hold."""
+    try:
+        written = json.dumps(redact_value(answer).value, ensure_ascii=False, sort_keys=True)
+        json.loads(written)
+    except (TypeError, ValueError, RecursionError):
+        return "{}"
+    return written
+
+
 def _quoted(text: str) -> str:
     """Return material that cannot close the marks around it."""
-    return clean(text).replace("</record>", "<\\/record>").replace("</notes>", "<\\/notes>")
+    return _CLOSING.sub(r"<\\/\1>", clean(text))
+
+
+_CLOSING = re.compile(r"<\s*/\s*(record|notes)\s*>", re.IGNORECASE)

@@ -381,8 +381,9 @@ def learn_document(
 def _model_document(model: ReadingReport) -> dict[str, Any]:
     return {
         **fields(model, "name", "sessions", "waiting", "proposed"),
-        "refused": dict(model.refused),
-        "dropped": dict(model.dropped),
+        "refused": dict(Counter(each.reason for each in model.refused)),
+        "dropped": dict(Counter(each.reason for each in model.dropped)),
+        "unused": [fields(each, "session", "title", "reason") for each in (*model.refused, *model.dropped)],
         "items": model.items,
         **fields(model.spent, "calls", "input_tokens", "output_tokens", "tokens"),
         "usd": round(model.spent.usd, 6),
@@ -459,14 +460,19 @@ def _model_lines(model: ReadingReport, width: int) -> Iterator[str]:
     read = f"read {counted(model.sessions, 'session')}"
     if model.waiting:
         read += f" ({model.waiting} wait for another time)"
-    refused, dropped = sum(model.refused.values()), sum(model.dropped.values())
+    unused = (*model.refused, *model.dropped)
     money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
     cost = f"{counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens{money}"
     yield f"\nThe model {safe(model.name)} {read}: {counted(model.items, 'item')} for review; {cost}."
-    if refused or dropped:
-        reasons = (*model.refused.items(), *model.dropped.items())
-        listed = ", ".join(f"{code.replace('_', ' ')} ×{times}" for code, times in sorted(reasons, key=lambda r: -r[1]))
+    if unused:
+        reasons = Counter(each.reason.replace("_", " ") for each in unused).most_common()
+        listed = ", ".join(f"{reason} ×{times}" for reason, times in reasons)
         yield f"  [dim]not used of {counted(model.proposed, 'proposal')}: {escape(listed)}[/dim]"
+    for each in unused[:SHOWN_NOTES]:
+        named = f"{each.title or 'answer'} ({each.reason.replace('_', ' ')}; session {each.session})"
+        yield f"  [dim]• {escape(one_line(clean(named), 3 * width))}[/dim]"
+    if len(unused) > SHOWN_NOTES:
+        yield f"  [dim]and {len(unused) - SHOWN_NOTES} more (--json lists all)[/dim]"
     for problem in model.problems[:SHOWN_NOTES]:
         yield f"  [yellow]{escape(one_line(problem, 3 * width))}[/yellow]"
     if len(model.problems) > SHOWN_NOTES:
