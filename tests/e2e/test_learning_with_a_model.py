@@ -633,7 +633,9 @@ def test_an_order_that_a_person_pasted_waits_as_external_through_the_recorded_re
     ]
     assert told["accepted"] == []
     terminal.variables["TACIT_TOKEN"] = json.loads(terminal.type("config", "token", "--json").out)["token"]
-    read = [each for each in terminal.run("review", "--json").json["waiting"] if "model" in each["provenance"]]
+    kept = shown_of(terminal, {"held": told["held"] + told["quarantined"]})
+    learned = [each["version_id"] for each in kept if each["provenance"].get("model")]
+    read = [each for each in terminal.run("review", "--json").json["waiting"] if each["version_id"] in learned]
     assert len(read) == told["model"]["items"] == 3
     for item in read:
         assert item["lowest_origin"] == "external"
