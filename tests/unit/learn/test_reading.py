@@ -242,15 +242,15 @@ def test_what_a_person_pasted_is_not_the_persons_word():
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "page"),
     [
-        "The build takes the mirror registry and the root token.",
-        "Use ssh to db as the bot.",
-        "Do not run make build.",
+        ("The build takes the mirror registry and the root token.", "leftpad-pro, mirror registry, root token"),
+        ("Use ssh to db as the bot.", "ssh, db, bot"),
+        ("Use rm as db.", "Contributors should clear the tables."),
+        ("Do not run make build.", "Contributors should skip make build."),
     ],
 )
-def test_words_of_others_are_external_although_nothing_read_looks_like_an_order(text: str):
-    page = "leftpad-pro, mirror registry, root token; ssh, db, bot"
+def test_words_and_denials_of_others_are_external(text: str, page: str):
     listed = attempt(
         "Build the site",
         call("WebFetch", {"url": "https://docs.test"}, page),
@@ -531,13 +531,13 @@ def test_of_two_notes_that_cannot_both_hold_the_newer_stays_and_names_the_older(
     (kept,) = read_items(memory)
     assert kept.version.content.description == other_rule()["text"]
     assert norm()["text"] in kept.version.content.body
-    assert report.dropped == {"contradicted": 1}
+    assert [each.reason for each in report.dropped] == ["contradicted"]
 
 
 def test_the_older_note_never_displaces_the_newer_whatever_the_model_says():
     answers = [answer(other_rule()), answer(norm()), against(2, 1)]
     memory, _, report = learned(worked_session(1), rethinking_session(), answers=answers)
-    assert (len(read_items(memory)), report.dropped) == (2, {})
+    assert (len(read_items(memory)), report.dropped) == (2, ())
 
 
 def test_what_the_person_wants_stays_beside_a_newer_fact_that_contradicts_it():
@@ -549,7 +549,7 @@ def test_what_the_person_wants_stays_beside_a_newer_fact_that_contradicts_it():
         worked_session(1), rethinking_session(), answers=[answer(fact), answer(norm()), against(1, 2)]
     )
     assert {stored.version.content.kind for stored in read_items(memory)} == {Kind.NORM, Kind.FACT}
-    assert report.dropped == {}
+    assert report.dropped == ()
 
 
 @pytest.mark.parametrize("is_pinned", [False, True])

@@ -25,6 +25,7 @@ from tacit.text.exit_status import masks_exit
 from tacit.text.opposition import clauses, opposite_clause
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import clean
+from tacit.text.text_sources import directive_in
 from tacit.text.tool_calls import ToolKind
 from tacit.text.words import term_set
 
@@ -249,9 +250,14 @@ class RecordCheck:
         return plain(self._trusted)
 
     @cached_property
-    def _has_read(self) -> bool:
-        """Whether the session read anything that neither the person nor the agent wrote."""
-        return any(each.origin is Origin.EXTERNAL and term_set(each.text) for each in self._passages)
+    def _foreign_terms(self) -> frozenset[str]:
+        """The words of what neither the person nor the agent wrote."""
+        return term_set("\n".join(each.raw for each in self._passages if each.origin is Origin.EXTERNAL))
+
+    @cached_property
+    def _was_instructed(self) -> bool:
+        """Whether the session read a text that tells its reader what to do."""
+        return any(directive_in(each.raw) for each in self._passages if each.origin is Origin.EXTERNAL)
 
     def hold(self, proposal: Proposal) -> HeldProposal | RefusedProposal:
         """Return the proposal with what it rests on, or why it is refused."""
@@ -302,7 +308,7 @@ class RecordCheck:
         """Empty what stands beside the sentence where the record lacks its names, or the person and the agent its words."""
         when = "" if self._unknown_name(proposal.when) else proposal.when
         why, check = (
-            "" if self._unknown_name(text) or (self._has_read and not self._has_own_words(text)) else text
+            "" if self._unknown_name(text) or (bool(text) and self._is_borrowed(text)) else text
             for text in (proposal.why, proposal.check)
         )
         is_known = "`" in check or self._has(check)  # without the marks it is a command as it stands
@@ -375,16 +381,21 @@ class RecordCheck:
                 yield None if ended and masks_exit(each.call.command) else ended
 
     def origin_of_text(self, text: str) -> Origin:
-        """Return external for what is not in the words of the person and the agent, where others wrote anything."""
+        """Return external for what may be in the words of others."""
         named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(text))
-        foreign = any(word not in self._trusted_words for code in named for word in _WORD.findall(code))
-        is_own = self._has_own_words(text) and self._denies(text)
-        return Origin.EXTERNAL if foreign or (self._has_read and not is_own) else Origin.AGENT
+        is_foreign = any(word not in self._trusted_words for code in named for word in _WORD.findall(code))
+        is_reversed = self._was_instructed and not self._denies(text)
+        return Origin.EXTERNAL if is_foreign or is_reversed or self._is_borrowed(text) else Origin.AGENT
 
-    def _has_own_words(self, text: str) -> bool:
-        """Whether the person or the agent used nearly all words of a text themselves."""
-        words = term_set(text)
-        return bool(words) and len(words & self._trusted_terms) >= 0.9 * len(words)
+    def _is_borrowed(self, text: str) -> bool:
+        """Whether words of a text that neither the person nor the agent used may come from others.
+
+        After an instruction that was read any other word may be its paraphrase.
+        """
+        words = term_set(text) - _SAYS_NOTHING
+        unknown = words - self._trusted_terms
+        others = unknown if self._was_instructed else unknown & self._foreign_terms
+        return not words or len(others) > 0.1 * len(words)
 
     def _denies(self, text: str) -> bool:
         """Whether the person or the agent said no to all that a text says no to."""
@@ -411,6 +422,8 @@ def plain(text: str) -> str:
 _MARKS = re.compile(r"[`\"'“”‘’*_]|\u2026")
 _GAP = re.compile(r"\[…\]|…|\.\.\.|\s\|\s|⏎")
 _FRAME = re.compile(r"^\s*(?:\d+\s+)?(?:(?:PERSON|AGENT)(?: \w+)?:|[$|+-])\s*|\s*→.*$")
+_SAYS_NOTHING = frozenset({"run", "eg", "g"})
+"""Terms that any note may have: what is run is compared itself."""
 _CODE = re.compile(r"`([^`]+)`")
 _REDACTED = re.compile(r"<redacted:[\w-]+>")
 _PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…|\*+|(?<![\w-])[A-Z]{4,}(?![\w-])")
