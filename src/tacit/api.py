@@ -257,7 +257,7 @@ class Tacit:
 
         With `policy.hold_out` (off by default) it holds skills back from some runs at random, to measure what they add.
         `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
-        `person` is who is helped, if not whoever works here; `session` is the agent's, and links its transcript to this use.
+        `person` is who is helped, if not whoever works here; `session` is the agent's, and finds what is kept for it too.
         `allowed` leaves out what uses more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
         """
         context, defaults = self.context, self.context.config.recall
@@ -265,7 +265,7 @@ class Tacit:
             text=task,
             k=defaults.k if k is None else k,
             budget_tokens=defaults.budget_tokens if budget_tokens is None else budget_tokens,
-            scope=Scope.parse(scope) if isinstance(scope, str) else scope or context.scope,
+            scope=Scope.parse(scope) if isinstance(scope, str) else scope or context.scope.of_agents(session),
             state={} if state is None else state,
             tools=parse_names(tools),
             kinds=parse_kinds(kinds),
@@ -287,7 +287,7 @@ class Tacit:
             surface=surface,
             session_id=session,
             model=model,
-            scope=str(query.scope),
+            scope=str(query.scope.around),
         )
         selection = dataclasses.replace(drawn, selection=selection).store_uses(context.store, use)
         if session.strip() and not context.paused:

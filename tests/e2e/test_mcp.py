@@ -12,7 +12,11 @@ from mcp.client.stdio import StdioServerParameters
 
 import tacit
 from tacit.config import channels
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Origin
 from tacit.learn.skill_usage import CONNECTION
+from tacit.text.error_signatures import error_signature
 from tests.e2e.conftest import Terminal
 
 Talk = Callable[[Client], Awaitable[Any]]
@@ -177,6 +181,21 @@ def test_a_server_that_may_touch_little_tells_little(approved: Terminal) -> None
     assert "add-database-migration-column" not in told
     assert "not allowed here: commands" in answers[0]
     assert "not allowed here" in answers[2], "an agent cannot widen what it may"
+
+
+def test_a_client_that_tells_its_session_gets_what_is_kept_for_it(terminal: Terminal) -> None:
+    error = "LookupError: exchange rates were never compiled"
+    lesson = SkillContent(
+        kind=Kind.LESSON, name="compile-first", description="Compile the rates first.", signature=error_signature(error)
+    )
+    with tacit.open(terminal.project / ".tacit" / "tacit.db") as memory:
+        made = memory.propose(lesson, by="ann", origin=Origin.USER, scope=Scope(Level.SESSION, "s1"))
+        memory.review(made.version_id, "approve", by="ann")
+    for session, is_kept_for_it in (("s1", True), ("s2", False)):
+        terminal.variables["CLAUDE_CODE_SESSION_ID"] = session
+        recalled, _ = call(terminal, "recall", task="the report fails", error=error)
+        _, refused = call(terminal, "apply", name="compile-first")
+        assert ("compile-first" in recalled, not refused) == (is_kept_for_it, is_kept_for_it)
 
 
 def test_what_is_asked_on_one_connection_is_one_session(approved: Terminal) -> None:

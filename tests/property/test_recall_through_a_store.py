@@ -229,3 +229,14 @@ def test_hooks_and_recall_agree_on_what_a_narrower_scope_shadows(held, text):
                 assert not (same and other.skill.scope.level.breadth < kept[one].skill.scope.level.breadth)
     shadowed = {left.version_id for left in by_recall.left_out if left.code is ReasonCode.SHADOWED}
     assert shadowed.isdisjoint(version_id for given_ids in by_hook for version_id in given_ids)
+
+
+@given(namesakes())
+def test_a_catalogue_lists_each_name_and_kind_at_its_narrowest_scope_alone(held):
+    with Tacit(library(held), scope=HERE) as memory:
+        listed = {entry.name: memory.version(entry.version_id) for entry in memory.catalogue().entries}
+        for stored in memory.skills(statuses=RECALLABLE):
+            one = listed[stored.version.name]
+            assert (
+                one.skill.kind != stored.skill.kind or one.skill.scope.level.breadth <= stored.skill.scope.level.breadth
+            )

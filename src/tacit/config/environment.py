@@ -22,7 +22,7 @@ from tacit.config.location import (
     without_repository_settings,
     working_folder,
 )
-from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, Ancestry, Presence
+from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, SESSION_VARIABLES, Ancestry, Presence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class UserEnvironment:
     """Key for the language model at `model.base_url`."""
     user: str = ""
     editor: str = ""
+    session: str = ""
+    """The id of the agent's session that this process was started in, where its client tells."""
     agent_markers: tuple[str, ...] = ()
     account_home: Path | None = None
     """The account's own home folder, whatever HOME says."""
@@ -75,6 +77,7 @@ class UserEnvironment:
             model_key=env.get("TACIT_MODEL_KEY", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
+            session=next((env[name] for name in SESSION_VARIABLES if env.get(name)), ""),
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
             account_home=own,
             detached=is_moved and Presence().is_detached(),

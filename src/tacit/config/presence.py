@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+SESSION_VARIABLES = ("TACIT_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID")
+"""Variables that hold the id of an agent's session."""
 AGENT_MARKERS = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",

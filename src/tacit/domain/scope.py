@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit.domain.errors import Mistake
-from tacit.domain.reach import reaches
+from tacit.domain.reach import WITHIN, reaches
 
 
 class Level(StrEnum):
@@ -44,6 +44,16 @@ class Scope:
             known = ", ".join(Level)
             hint = f"use LEVEL or LEVEL:NAME with a level of {known}"
             raise Mistake(f"unknown scope {text!r}", code="unknown_scope", hint=hint) from None
+
+    def of_agents(self, session: str) -> Scope:
+        """Where the agents of a session ask from that runs in this scope; the scope itself without a session."""
+        return Scope(Level.TEAM, f"{session}{WITHIN}{self}") if session.strip() else self
+
+    @property
+    def around(self) -> Scope:
+        """What is around the session that is asked from; the scope itself where none is."""
+        _, _, outside = self.key.partition(WITHIN) if self.level is Level.TEAM else ("", "", "")
+        return Scope.parse(outside) if outside else self
 
     def contains(self, other: Scope) -> bool:
         """Whether something kept at this scope may be seen from `other`. A scope without a name stands for any of its level."""

@@ -25,6 +25,8 @@ MAX_SESSIONS = 5
 MAX_ATTEMPTS = 20
 MIN_QUOTE = 8
 """Characters of a quote that proves something."""
+_TELLING = ("propose", "share", "artifact", "session")
+"""Ends of the names of Tacit's tools and commands by which an agent says something."""
 _SESSION_ID = 36
 """Characters of the id that the name of a transcript ends in."""
 
@@ -84,8 +86,9 @@ def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
     words = _plain(quote)
     for attempt in attempts if len(words) >= MIN_QUOTE else ():
         for step in reversed(attempt.steps):
-            # The proposal itself proves nothing about what it says.
-            is_own = step.tool.casefold().endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
+            # The proposal or note itself proves nothing about what it says.
+            arguments = " ".join(texts_in(step.arguments))
+            is_own = step.tool.casefold().endswith(_TELLING) or any(f"tacit {each}" in arguments for each in _TELLING)
             given = texts_in(list(step.arguments.values())) if step.is_action and not is_own else ()
             parts = {"text": step.text, "arguments": "\n".join(given), "observation": step.observation}
             for part, text in parts.items():

@@ -42,7 +42,9 @@ LATEST = 4_102_444_800
 """The year 2100, as a Unix time; what claims to come later, nobody wrote."""
 
 _SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
-_ANSWERED = ("shown", "assumed", "answered", "warned", "indexed")
+NOTES_SUFFIX = ".notes"
+"""Of the file whose time says when the agents of a session last shared something."""
+_ANSWERED = ("shown", "assumed", "answered", "warned", "indexed", "noticed", "noted")
 _BULKY = ("assumed", "deeds", "skipped")
 """What a line can do without, should it grow too long."""
 _LASTING = tuple(f'"{key}"'.encode() for key in (*_ANSWERED, "control", "source", "lost"))
@@ -55,7 +57,19 @@ class JournalFull(RuntimeError):
 class SessionPast:
     """What a context of a session has seen and done since it began: the main one's, or a subagent's own."""
 
-    __slots__ = ("actions", "announced", "answered", "controls", "is_asked", "shown", "source", "started_at", "warned")
+    __slots__ = (
+        "actions",
+        "announced",
+        "answered",
+        "controls",
+        "is_asked",
+        "noted",
+        "noticed",
+        "shown",
+        "source",
+        "started_at",
+        "warned",
+    )
 
     def __init__(self, source: str = "", started_at: float = 0.0) -> None:
         self.source = source
@@ -70,6 +84,9 @@ class SessionPast:
         self.warned: set[str] = set()
         self.actions: list[dict[str, object]] = []
         self.is_asked = False
+        self.noticed = 0.0
+        """When what other agents share was last looked at, by `notes_time`; what was seen of it is `noted`."""
+        self.noted: set[str] = set()
 
     def renewed(self, source: str, at: float) -> SessionPast:
         """The past after a start: this one, or a new one where the agent sees nothing of this any more."""
@@ -90,6 +107,8 @@ class SessionPast:
         self.controls = shares_in(line.get("control")) | self.controls
         self.answered.update(as_texts(line.get("answered")))
         self.warned.update(as_texts(line.get("warned")))
+        self.noted.update(as_texts(line.get("noted")))
+        self.noticed = max(self.noticed, time_of(line, "noticed"))
         self.is_asked = self.is_asked or line.get("moment") == "prompt"
         actions = line.get("deeds")
         if isinstance(actions, list):
@@ -207,6 +226,22 @@ def _lasting(data: bytes) -> list[bytes]:
 def path_of(folder: str, client: str, session: str) -> str:
     """Where a session's journal lies; a name that is no plain word is replaced by its digest."""
     return os.path.join(folder, FOLDER, f"{client}-{word(session)}{SUFFIX}")
+
+
+def notes_time(folder: str, session: str) -> float:
+    """When the agents of a session last shared something; 0 if they never did."""
+    try:
+        return os.stat(os.path.join(folder, FOLDER, word(session) + NOTES_SUFFIX)).st_mtime
+    except OSError:
+        return 0.0
+
+
+def mark_notes(folder: str, session: str) -> None:
+    """Let hooks know that the agents of a session shared something."""
+    make_sessions(os.path.join(folder, FOLDER))
+    path = os.path.join(folder, FOLDER, word(session) + NOTES_SUFFIX)
+    os.close(open_plain(path, os.O_WRONLY | os.O_CREAT, mode=0o600))
+    os.utime(path)
 
 
 def word(name: str) -> str:

@@ -205,7 +205,11 @@ def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[ShownSkill]:
                 continue
             use = store.use(named[0])
             near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
-            own = use.session_id in ("", trajectory.session_id) or use.session_id.startswith(CONNECTION)
+            own = use.session_id in (
+                "",
+                trajectory.session_id,
+                trajectory.parent_session_id,
+            ) or use.session_id.startswith(CONNECTION)
             if near and own and _is_informative(use):
                 yield from (ShownSkill(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
 

@@ -77,7 +77,7 @@ def choose(
     context = RecallContext(
         rarity=Rarity.for_query(query.text, frequency, corpus_size),
         reliability={
-            version_id: reliability(items, model=query.model, scope=str(query.scope))
+            version_id: reliability(items, model=query.model, scope=str(query.scope.around))
             for version_id, items in results.items()
         },
         usage=_usage(store, hits, results),
@@ -322,8 +322,7 @@ def offered(
                 stored.version, record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
             ),
         )
-        for stored in current(store, statuses=RECALLABLE)
-        if may_see(stored)
+        for stored in unshadowed(filter(may_see, current(store, statuses=RECALLABLE)))[0]
     ]
     found = render.merge(static.entries, learned)
     return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))

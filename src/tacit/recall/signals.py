@@ -15,7 +15,7 @@ import re
 from functools import cache
 from itertools import islice
 
-from tacit.domain.reach import breadth
+from tacit.domain.reach import WITHIN, breadth
 from tacit.store import lexical_search
 from tacit.text.words import joined_words, terms
 from tacit.text.words import query_terms as terms_of_query
@@ -256,8 +256,13 @@ def prominence(importance: float, last_at: float, now: float, *, reinforced: int
 
 
 def scope_proximity(skill_scope: str, query_scope: str) -> float:
-    """Return 1 for a skill of the scope that is asked from, and less the broader or narrower its own scope is."""
-    return max(0.0, 1.0 - 0.25 * abs(breadth(skill_scope)[0] - breadth(query_scope)[0]))
+    """Return 1 for a skill of the scope that is asked from, and less the broader or narrower its own scope is.
+
+    What is kept for a session is no less near to its agents than what is kept for their project.
+    """
+    inner, _, around = query_scope.partition(WITHIN)
+    steps = breadth(skill_scope)[0] - breadth(around or inner)[0]
+    return max(0.0, 1.0 - 0.25 * (max(0, steps) if around else abs(steps)))
 
 
 def is_relevant(

@@ -39,6 +39,8 @@ class StoreContext:
         self.config = config or Config()
         self.scope = scope or Scope(Level.PROJECT, "")
         self.place = place
+        self.session = ""
+        """The agent's session, where one asks: it sees what is kept for that session too."""
         self.now = clock
         self._embedder = embedder
         self._extensions = extensions
@@ -75,11 +77,14 @@ class StoreContext:
 
     def may_see(self, stored: StoredVersion) -> bool:
         """Whether a version may be shown here: its scope covers this one, and it is not another person's preference."""
-        return queries.may_see(stored, self.scope, person=self.person)
+        return queries.may_see(stored, self.scope.of_agents(self.session), person=self.person)
 
     def at_this_scope(self, candidate: Candidate) -> Candidate:
-        """Return the candidate at this scope; a preference belongs to the person who works here."""
-        return replace(candidate, scope=self.scope, content=of_person(candidate.content, self.person))
+        """Return the candidate at this scope, or at that of the session it was learned for; a preference belongs to the
+        person who works here."""
+        narrow = candidate.scope.level is Level.SESSION and self.scope.level is Level.PROJECT
+        scope = candidate.scope if narrow else self.scope
+        return replace(candidate, scope=scope, content=of_person(candidate.content, self.person))
 
     def with_store(self, store: Store, scope: Scope) -> StoreContext:
         """Return the same settings over another store, without a project."""

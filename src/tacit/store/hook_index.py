@@ -199,6 +199,17 @@ class HookIndex:
                 found[str(row[1])] = list(record["content"]["sub_skills"]), list(record.get("parents", ()))
         return found
 
+    def notes(self, session: str, *, now: str) -> list[dict[str, str]]:
+        """What the agents of a session share and did not copy from outside, oldest first: id, name, text.
+
+        `now` is a time as it is stored.
+        """
+        sql = "SELECT * FROM jottings WHERE session_id = ? AND drawer IN ('context', 'artifact') AND expires_at > ?"
+        rows = self._run(f"{sql} ORDER BY seq", session, now)
+        found = [json.loads(row[-2]) for row in rows if self._intact("jottings", row, label=row[1])]
+        own = [note for note in found if note.get("origin") != "external"]
+        return [{name: note.get(name, "") for name in ("id", "name", "text")} for note in own]
+
     def count(self) -> int:
         """How many renderings there are."""
         return int(self._run("SELECT count(*) FROM renderings")[0][0])

@@ -30,6 +30,7 @@ from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.skill_usage import CONNECTION
+from tacit.recall.filters import unshadowed
 from tacit.surfaces.proposals import submit
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance
 
@@ -71,8 +72,8 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
         with opening() as memory:
             learned = [
                 render.Entry(content=stored.version.content, origin="learned")
-                for stored in memory.skills(statuses=RECALLABLE)
-                if memory.context.may_see(stored) and _touches_only(stored.version.content, allowed)
+                for stored in unshadowed(filter(memory.context.may_see, memory.skills(statuses=RECALLABLE)))[0]
+                if _touches_only(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is text by the call that needs it
@@ -93,7 +94,8 @@ class _Tools:
 
     def __init__(self, opening: Opening, allowed: Capabilities | None = None) -> None:
         self._opening, self._allowed = opening, allowed
-        self._session = f"{CONNECTION}{uuid4().hex}"  # who asks again on one connection is under the same lots
+        # Who asks again in one session is under the same lots; where the client does not tell, a connection is one.
+        self._session = UserEnvironment.read().session or f"{CONNECTION}{uuid4().hex}"
 
     def of_extensions(self) -> list[Callable[..., Any]]:
         """Return the tools of all extensions."""
@@ -228,6 +230,7 @@ class _Tools:
         """Open the memory for one call; what it refuses reaches the model as a message with the next step."""
         try:
             with self._opening(create=create) as memory:
+                memory.context.session = self._session
                 yield memory
         except InvalidSkill as error:
             raise ToolError("; ".join((error.message, *error.problems))) from error

@@ -41,7 +41,14 @@ class Replace:
     new: str
 
 
-Move = Run | Look | Replace
+@dataclass(frozen=True)
+class Delegate:
+    """The agent gives a task to a subagent; only Claude Code has these."""
+
+    prompt: str
+
+
+Move = Run | Look | Replace | Delegate
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,9 @@ class ClaudeCode:
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Run):
             return Call("Bash", {"command": move.command})
+        if isinstance(move, Delegate):
+            task = {"description": "A part of the work", "prompt": move.prompt, "subagent_type": "general-purpose"}
+            return Call("Agent", task | {"run_in_background": False})
         path = {"file_path": str(project / move.path)}
         if isinstance(move, Look):
             return Call("Read", path)
@@ -150,6 +160,7 @@ class Codex:
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Replace):
             return Call("apply_patch", _patch(move))
+        assert not isinstance(move, Delegate)
         return Call("exec_command", {"cmd": move.command if isinstance(move, Run) else f"cat {move.path}"})
 
     def commands(self, output: str) -> Iterator[Ran]:

@@ -107,7 +107,7 @@ class World:
         """A person at this machine's terminal."""
         return Terminal(project=self.project, home=self.home, variables={"PATH": self.environment["PATH"]})
 
-    def session(self, prompt: str, way: Way, *, goes_on: bool = False) -> Session:
+    def session(self, prompt: str, way: Way, *, goes_on: bool = False, options: Sequence[str] = ()) -> Session:
         """Give the agent a task; `way` says from each request which moves it knows, and it makes the next of them.
 
         A session that goes on is the last one with another message; its moves begin with those made before.
@@ -122,7 +122,7 @@ class World:
         self.model.script = script
         self.model.requests.clear()
         done = subprocess.run(
-            [str(self.client.program), *self.client.words(prompt, goes_on=goes_on)],
+            [str(self.client.program), *options, *self.client.words(prompt, goes_on=goes_on)],
             cwd=self.project,
             env=self.environment | self.client.environment(self.home, self.model.address),
             stdin=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ import pytest
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import ConfigError, NotPermitted
 from tacit.surfaces.hook.events import find, parse
-from tests.unit.surfaces.hook_events import claude, codex, stdin
+from tests.unit.surfaces.hook_events import THREAD, claude, codex, stdin
 from tests.unit.surfaces.hooked_project import make_project
 
 
@@ -32,7 +32,11 @@ def test_an_event_belongs_to_the_store_of_its_folder(project, home):
     below = project.folder / "src"
     below.mkdir()
     context = ground_of(codex("Stop", cwd=below), HOME=home)
-    assert (context.location.database, context.cwd, context.scope) == (str(project.database), str(below), "project")
+    assert (context.location.database, context.cwd, context.scope) == (
+        str(project.database),
+        str(below),
+        f"team:{THREAD} in project",
+    )
     assert context.has_store
     assert context.recall_limits is None
 
@@ -55,7 +59,11 @@ def test_an_event_without_a_folder_belongs_where_the_hook_runs(project, home, mo
 def test_a_named_store_is_shared_by_projects_that_keep_their_names(project, home, tmp_path):
     named = tmp_path / "all.db"
     context = ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=str(named))
-    assert (context.location.database, context.scope, context.has_store) == (str(named), "project:shop", False)
+    assert (context.location.database, context.scope, context.has_store) == (
+        str(named),
+        f"team:{THREAD} in project:shop",
+        False,
+    )
     assert context.location.may_be_made
     assert ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=":memory:") is None
 

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.config.checkout import workspace
+from tacit.config.presence import SESSION_VARIABLES
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.trajectory import Origin
@@ -36,7 +37,7 @@ _SESSION = click.option(
     "--session",
     "run",
     default="",
-    envvar="TACIT_SESSION",
+    envvar=SESSION_VARIABLES,
     metavar="ID",
     help="The agent's session, as its client names it; TACIT_SESSION names it too.",
 )

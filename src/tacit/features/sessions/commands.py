@@ -10,9 +10,12 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from tacit.config.environment import UserEnvironment
+from tacit.config.presence import SESSION_VARIABLES
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin
-from tacit.features.sessions.working_memory import WorkingMemory
+from tacit.features.sessions.working_memory import WorkingMemory, origin_of_note
+from tacit.ingest.sources import client_homes
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.table import SuggestingGroup
 
@@ -23,7 +26,7 @@ _SHOWN = 100
 def _session_option(function: F) -> F:
     """Add the option for the session id."""
     return click.option(
-        "--session", "session_id", required=True, envvar="TACIT_SESSION", metavar="ID",
+        "--session", "session_id", required=True, envvar=SESSION_VARIABLES, metavar="ID",
         help="The client's id of the session; also TACIT_SESSION.",
     )(function)  # fmt: skip
 
@@ -49,7 +52,8 @@ def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: 
     With --error it may become a lesson when the session is learned from, if that error occurred; a person decides.
     """
     working = _opened(ctx, session_id, writes=True)
-    kept = working.contribute(_text(text), agent=agent, error=error, origin=_origin(ctx))
+    text = _text(text)
+    kept = working.contribute(text, agent=agent, error=error, origin=_origin(ctx, text))
     _answer(ctx, kept, "shared")
 
 
@@ -62,7 +66,8 @@ def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: 
 def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_id: str) -> None:
     """Register something that was made: NAME is where it is (a path, an address), TEXT what it is."""
     working = _opened(ctx, session_id, writes=True)
-    _answer(ctx, working.register(name, _text(text), agent=agent, origin=_origin(ctx)), "registered")
+    text = _text(text)
+    _answer(ctx, working.register(name, text, agent=agent, origin=_origin(ctx, text)), "registered")
 
 
 @session.command(hidden=True)
@@ -74,7 +79,8 @@ def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: st
     """Print an agent's own notes, or replace them by TEXT (- reads standard input). Other agents do not see them."""
     working = _opened(ctx, session_id, writes=text is not None)
     if text is not None:
-        _answer(ctx, working.scratch(agent).write(_text(text), origin=_origin(ctx)), "kept")
+        text = _text(text)
+        _answer(ctx, working.scratch(agent).write(text, origin=_origin(ctx, text)), "kept")
         return
     written = working.scratch(agent).read()
     document = {"session": working.id, "agent": agent, "text": written}
@@ -145,9 +151,11 @@ def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> Wo
     return WorkingMemory(ctx.memory, session_id)
 
 
-def _origin(ctx: CommandContext) -> Origin:
-    """Return the origin: what a person types at a terminal is theirs, all else is an agent's."""
-    return Origin.USER if ctx.caller.is_person else Origin.AGENT
+def _origin(ctx: CommandContext, text: str) -> Origin:
+    """Return the origin: what a person types at a terminal is theirs, all else is an agent's or what it copied."""
+    if ctx.caller.is_person:
+        return Origin.USER
+    return origin_of_note(ctx.memory.context, text, client_homes(UserEnvironment.read()))
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tacit.api import Tacit
-from tacit.features.sessions.working_memory import WorkingMemory
+from tacit.config.environment import UserEnvironment
+from tacit.domain.trajectory import Origin
+from tacit.features.sessions.working_memory import WorkingMemory, origin_of_note
+from tacit.ingest.sources import client_homes
 
 Memory = Callable[..., AbstractContextManager[Tacit]]
 """Opens the memory for one call; `create=True` where something is to be kept."""
@@ -37,7 +40,7 @@ class WorkingTools:
             session: id of your session, if agents of several clients share one.
         """
         with self._working(session, create=True) as working:
-            working.contribute(text, agent=agent, error=error)
+            working.contribute(text, agent=agent, error=error, origin=_origin(working, text))
         return f"Shared with this session ({working.id})."
 
     def artifact(self, name: str, text: str = "", *, agent: str = "", session: str = "") -> str:
@@ -50,7 +53,7 @@ class WorkingTools:
             session: id of your session, if agents of several clients share one.
         """
         with self._working(session, create=True) as working:
-            working.register(name, text, agent=agent)
+            working.register(name, text, agent=agent, origin=_origin(working, text))
         return f"Registered in this session ({working.id})."
 
     def scratch(self, agent: str, text: str | None = None, *, session: str = "") -> str:
@@ -82,3 +85,7 @@ class WorkingTools:
     def _working(self, session: str, *, create: bool = False) -> Iterator[WorkingMemory]:
         with self._memory(create=create) as loop:
             yield WorkingMemory(loop, session.strip() or self._session)
+
+
+def _origin(working: WorkingMemory, text: str) -> Origin:
+    return origin_of_note(working.context, text, client_homes(UserEnvironment.read()))

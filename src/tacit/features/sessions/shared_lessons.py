@@ -13,6 +13,7 @@ from datetime import datetime
 from tacit import render
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import InvalidSkill
+from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin, Span, Step, Trajectory
@@ -88,4 +89,7 @@ def _lesson(shared: SessionNote, trajectory: Trajectory, failed: dict[str, Step]
     origins = dict.fromkeys(("name", "description", "body"), shared.origin) | {"signature": Origin.EXTERNAL}
     provenance = Provenance(trajectory_ids=(trajectory.id,), grounding={"signature": (seen,)}, made_by=MADE_BY)
     by = f"agent {shared.agent or 'agent'}"
-    return Candidate(content=content, scope=trajectory.task.scope, origins=origins, provenance=provenance, by=by)
+    # One session shows it, so it holds for that session; what several find moves up.
+    session = trajectory.parent_session_id or trajectory.session_id
+    scope = Scope(Level.SESSION, session) if session else trajectory.task.scope
+    return Candidate(content=content, scope=scope, origins=origins, provenance=provenance, by=by)

@@ -7,16 +7,22 @@ are redacted. An agent sees shared notes, artifacts, earlier questions and its o
 from __future__ import annotations
 
 import json
+import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin
+from tacit.evidence.session_quotes import find_quoted
 from tacit.features.sessions.shared_lessons import with_error
+from tacit.ingest.journal import mark_notes
+from tacit.store.connection import MEMORY
 from tacit.text.context_frame import framed
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import attribute, shown_line
@@ -25,6 +31,7 @@ from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
+    from tacit.store.context import StoreContext
 
 LASTS = timedelta(hours=24)
 """How long a note stays after it was last written."""
@@ -32,6 +39,8 @@ NAME_MAX = 200
 """Characters of the name of an agent or an artifact."""
 SESSION_MAX = 1000
 """Characters of a session id."""
+COPIED_MIN = 40
+"""Characters of a sentence that is looked for in what tools returned."""
 SHOWN_TOKENS = 2000
 _ORDER = (NoteKind.SCRATCH, NoteKind.CONTEXT, NoteKind.ARTIFACT, NoteKind.QUERY)
 """What is needed most comes first where the budget is too small."""
@@ -74,6 +83,7 @@ class WorkingMemory:
         self, memory: Tacit, session_id: str, *, lasts: timedelta = LASTS, limits: NoteLimits | None = None
     ) -> None:
         self.id = check_session(session_id)
+        self.context = memory.context
         self._store, self._now = memory.context.store, memory.context.now
         self._require_running = memory.context.require_running
         self._lasts, self._limits = lasts, limits or NoteLimits()
@@ -166,6 +176,9 @@ class WorkingMemory:
         if kind is not NoteKind.QUERY:
             check_limits([each for each in self._notes() if each.id != new.id], new, self._limits)
         self._store.notes.put(new)
+        if kind in (NoteKind.CONTEXT, NoteKind.ARTIFACT) and self._store.path != MEMORY:
+            with suppress(OSError):  # the note is kept; other agents find it when they look
+                mark_notes(str(Path(self._store.path).parent), self.id)
         return new
 
 
@@ -182,6 +195,13 @@ class Scratch:
     def write(self, text: str, *, origin: Origin = Origin.AGENT) -> SessionNote:
         """Replace the notes."""
         return self._memory.write(self._agent, text, origin=origin)
+
+
+def origin_of_note(context: StoreContext, text: str, homes: Mapping[str, Path]) -> Origin:
+    """Return the origin of what an agent shares: external where a sentence of it stands in what a tool returned to it."""
+    sentences = [each for each in re.split(r"(?<=[.!?])\s+|\n", text) if len(each) >= COPIED_MIN]
+    found = find_quoted(context, sentences, homes)
+    return Origin.EXTERNAL if any(span.part == "observation" for span in found.spans) else Origin.AGENT
 
 
 def check_session(session_id: str) -> str:

@@ -46,7 +46,9 @@ ALLOW_HELP = (
 @click.option("--scope", type=str, help="Search from this scope, e.g. project:invoices or global.")
 @click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--model", default="", help="The language model that will use it: its own evidence counts.")
-@click.option("--session", "session_id", default="", help="The agent's session, which gets the credit.")
+@click.option(
+    "--session", "session_id", default="", help="The agent's session: it gets the credit, and what is kept for it."
+)
 @click.option("--error", help="Output of the call that failed.")
 @click.option("--last-action", help="The tool or command that was used last.")
 @click.option("--file", "files", multiple=True, help="A file that is being worked on (repeatable).")

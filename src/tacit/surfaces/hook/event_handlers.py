@@ -10,7 +10,8 @@ before), `held` (no space): version ids. `control` and `lots`: [version id, prob
 controls, and of those that could have been. `assumed`: [text, check] of the preconditions of what was shown. `corrective`:
 "said" or "denied" if a person objected; `after`: what had been shown then. `deeds`: actions of a call for finding loops, each
 with `did` (its kind) and `what` (a digest); `warned`: the loops that were reported; `answered`: digests of errors that were
-looked up; `indexed`: whether an index was shown, by earlier versions.
+looked up; `noted`: ids of the session's notes that were read, `noticed`: how new they were; `indexed`: whether an index was
+shown, by earlier versions.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import re
 import time
 
 from tacit.config.channels import HOOK, PUSHED, channels
-from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest
+from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest, notes_time
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.events import (
@@ -58,6 +59,8 @@ MAX_OWN_CHARACTERS = 1_500
 """Of a later message: a longer one is mostly pasted, and its many words match any note. A first one states the task."""
 MAX_ERROR_ITEMS = 1
 """How many skills one error brings: it has one cause, and the agent is at work."""
+MAX_NOTES_SHOWN, MAX_NOTE_CHARACTERS = 5, 400
+"""How many notes of other agents one event brings, and how much of each."""
 MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
 
@@ -142,13 +145,26 @@ class CompositeParts:
 class EventResponse:
     """One event while it is handled: the answer and the journal line that it becomes."""
 
-    __slots__ = ("allowed_kinds", "answer", "context", "event", "hook_index", "line", "now", "past", "signature")
+    __slots__ = (
+        "allowed_kinds",
+        "answer",
+        "context",
+        "event",
+        "hook_index",
+        "line",
+        "noted_at",
+        "now",
+        "past",
+        "signature",
+    )
 
     def __init__(self, event: Event, context: EventContext, *, now: float) -> None:
         self.event = event
         self.context = context
         self.now = now
         self.past = SessionPast()
+        self.noted_at = notes_time(context.location.folder_path, event.session)
+        """When the session's agents last shared something; read before the store, so that no note is missed."""
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
         self.hook_index = (
@@ -279,6 +295,8 @@ def respond(
     with Journal(context.location.folder_path, event.client, event.session) as journal:
         response.past = journal.past(event.agent)
         _HANDLERS[event.moment](response)
+        if event.moment in (START, PROMPT, CALL) and response.noted_at > response.past.noticed:
+            _show_notes(response)
         for damage in response.hook_index.damaged[:5] if response.hook_index else ():
             log.note(context.home, f"{event.moment}: {damage}")
         before_write()
@@ -296,6 +314,29 @@ def respond(
 def is_correction(prompt: str) -> bool:
     """Whether a message that is not the first one objects to what was done."""
     return bool(re.match(_CORRECTION, prompt))
+
+
+def _show_notes(response: EventResponse) -> None:
+    """Show what other agents of this session shared since this one looked; it knows what it has just shared itself."""
+    from datetime import UTC, datetime
+
+    from tacit.store.hook_index import HookIndex
+    from tacit.text.safe_markdown import shown_line
+
+    hook_index = response.hook_index = response.hook_index or HookIndex.open(response.context.location.database)
+    if hook_index is None:
+        return
+    now = datetime.fromtimestamp(response.now, UTC).isoformat(timespec="microseconds")
+    given = " ".join(str(text) for call in response.event.calls for text in call.arguments.values())
+    found = hook_index.notes(response.event.session, now=now)
+    new = [note for note in found if note["id"] not in response.past.noted][-LISTED:]
+    response.line["noticed"] = response.noted_at
+    response.line["noted"] = [note["id"] for note in new]
+    others = [note for note in new if note["text"].partition("\n")[0] not in given][-MAX_NOTES_SHOWN:]
+    texts = [" ".join(filter(None, (note["name"], note["text"]))) for note in others]
+    lines = [f"• {shown_line(text)[:MAX_NOTE_CHARACTERS]}" for text in texts]
+    if lines:
+        response.answer.note("\n".join(["Shared by agents of this session:", *lines]))
 
 
 def _at_start(response: EventResponse) -> None:

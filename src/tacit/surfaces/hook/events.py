@@ -11,6 +11,7 @@ import os
 import re
 
 from tacit.config.location import MEMORY, HookEnvironment, StoreLocation, locate, paused_until
+from tacit.domain.reach import WITHIN
 from tacit.ingest.journal import CLIENTS, word
 
 START, PROMPT, BEFORE, CALL, BATCH, DENIED, LEARN = "start", "prompt", "before", "call", "batch", "denied", "learn"
@@ -176,6 +177,8 @@ class EventContext:
         """The setting `learn.ask_at_end`."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
+        self.session = ""
+        """The client's id of the session."""
         self.person = variables.account
         """The account of this process."""
 
@@ -186,8 +189,10 @@ class EventContext:
 
     @property
     def scope(self) -> str:
-        """The scope that is asked for, as text."""
-        return "project" if self.location.is_projects_own else f"project:{os.path.basename(self.location.project_path)}"
+        """The scope that is asked from, as text: the team of the session's agents, in the project."""
+        project = os.path.basename(self.location.project_path)
+        around = "project" if self.location.is_projects_own else f"project:{project}"
+        return f"team:{self.session}{WITHIN}{around}" if self.session else around
 
 
 def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventContext | None:
@@ -203,6 +208,7 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
     if location.database == MEMORY or paused_until(location.folder_path) is not None:
         return None
     context = EventContext(location, cwd=cwd, variables=variables, store_option=store)
+    context.session = event.session
     homes = {variables.home, variables.account_home}
     folders = (here, location.project_path, *homes)
     if not variables.config_file and not any(os.path.isfile(os.path.join(each, SETTINGS_FILE)) for each in folders):

@@ -66,7 +66,8 @@ def test_policy_alone_never_lets_a_shared_lesson_in(loop: Tacit) -> None:
     open_loop.capture([build(), build(session="s2")])
     open_loop.learn()
     held = [each for each in loop.context.store.catalogue() if each.version.provenance.made_by == "tacit.sessions/1"]
-    assert [each.status for each in held] == [Status.CANDIDATE]
+    assert [each.status for each in held] == [Status.CANDIDATE] * 2
+    assert [str(each.skill.scope) for each in held] == ["session:s1", "session:s2"], "each is one session's word"
 
 
 def test_a_fix_copied_from_what_was_read_is_nobodys_own_word(loop: Tacit) -> None:

@@ -1,0 +1,70 @@
+"""What is kept for one running session reaches its agents in the real client, and nobody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.e2e.loops import ledger
+from tests.e2e.loops.clients import CLIENTS, Client, Delegate, Move, Run, missing
+from tests.e2e.loops.dialects import Request
+from tests.e2e.loops.world import World
+
+NOTE = "The auditors accept reports in CSV only, PDF is sent back."
+FIRST, SECOND = "SUBTASK-ONE: ask around.", "SUBTASK-TWO: look around."
+SESSION = "0b4dd5c2-6a38-4a6f-9a55-0f1d7c2f9a01"
+ADVICE = "Have the rates compiled before any report is written."
+
+
+@pytest.fixture(params=["claude-code"])
+def client(request: pytest.FixtureRequest) -> Client:
+    """Only Claude Code has subagents whose calls have hooks."""
+    client = CLIENTS[request.param]
+    if why := missing(client):
+        pytest.skip(why)
+    return client
+
+
+def test_two_subagents_of_one_run_share_a_note(world: World) -> None:
+    world.install_tacit()
+    world.init()
+    assert (
+        world.person.type("propose", "say-ledger", "--description", "Say ledger, not book.").code == 0
+    )  # makes the store
+
+    def way(request: Request) -> Sequence[Move]:
+        if FIRST in request.told:
+            return [Run(f"tacit session note '{NOTE}'")]
+        if SECOND in request.told:
+            return [Run("ls"), Run("ls data")]
+        return [Delegate(FIRST), Delegate(SECOND)]
+
+    session = world.session("Ask and look around.", way)
+    world.assert_undisturbed(session)
+    second = [request.told for request in session.requests if SECOND in request.told]
+    assert [NOTE in told for told in second] == [False, True, True]
+    assert all(told.count(NOTE) == 1 for told in second[1:]), "told once"
+
+
+def test_a_lesson_of_one_session_reaches_that_session_alone(world: World) -> None:
+    world.install_tacit()
+    world.init()
+    lesson = {
+        "kind": "lesson", "name": "compile-rates-first", "description": ADVICE, "error": ledger.ERROR,
+        "body": f"Run `{ledger.COMPILE}` first.",
+    }  # fmt: skip
+    (world.home / "lesson.json").write_text(json.dumps(lesson))
+    proposed = world.tacit("propose", str(world.home / "lesson.json"), "--scope", f"session:{SESSION}")
+    world.approve(proposed["version_id"])
+
+    def way(request: Request) -> Sequence[Move]:
+        return [Run(ledger.report("2026-06"))]
+
+    own = world.session(ledger.task("2026-06"), way, options=["--session-id", SESSION])
+    other = world.session(ledger.task("2026-06"), way)
+    for session, reached in ((own, True), (other, False)):
+        world.assert_undisturbed(session)
+        assert ledger.ERROR in session.requests[1].told
+        assert (ledger.COMPILE in session.requests[1].told) is reached
