@@ -3,8 +3,8 @@
 Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. The order
 of the drafts does not matter.
 
-    read a.py, edit a.py, make test        read a.py, edit a.py, make test
-    edit a.py, git log, make test     →    edit a.py, make test are required, read a.py stays, git log is left out
+    read a.py, edit a.py, make test
+    edit a.py, git log, make test      ->  read a.py, edit a.py, make test
     read a.py, edit a.py, make test
 """
 
