@@ -57,6 +57,8 @@ FIRST_PROMPT_NATS, LATER_PROMPT_NATS = 25.0, 40.0
 """What must speak for a skill of these kinds before a prompt brings it (`occasion_nats`), at the first prompt of a session and
 at later ones. One or two rare words are not enough. Calibrated in docs/lab.md; larger values show less."""
 MAX_RULES_READ = 200
+CONFIRMED = 2
+"""How many further sessions make a person's wish a way of working, which a session starts with."""
 LEAST_WITHOUT_NAMES = 0.5
 """The share of these nats that the prompt must bring without the files, addresses and code it names: a note on a file comes
 where the task is about the same thing, not whenever the file is named."""
@@ -94,7 +96,7 @@ def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple
     """Return the norms and preferences that a session starts with, the best first, and its card of facts.
 
     Of one kind and name only the narrowest scope is in it, and of equal texts the first. A rule that names its occasion waits
-    for it; a preference only until a second session confirms it, since what a person says again is a way of working.
+    for it; a preference only until other sessions confirm it twice, since what a person says again is a way of working.
     """
     found = [*index.norms(scope=scope, limit=MAX_RULES_READ), *index.cards(scope=scope)]
     rows = [
@@ -107,7 +109,7 @@ def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple
     for row in sort_rows(kept, 0.0):
         best_first.setdefault(row.source.text, row.source)
     shown = best_first.values()
-    standing = [row for row in shown if not row.examples or (row.kind == "preference" and row.reinforced)]
+    standing = [row for row in shown if not row.examples or (row.kind == "preference" and row.reinforced >= CONFIRMED)]
     return [row for row in standing if row.kind != "fact"], [row for row in shown if row.kind == "fact"]
 
 

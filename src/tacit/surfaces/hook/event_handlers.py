@@ -374,7 +374,7 @@ def _at_start(response: EventResponse) -> None:
 
 
 def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:
-    """Show the norms and preferences, the best first, as far as there is space; return the others."""
+    """Show the norms and preferences, the best first, as far as there is space; return those that come at no other time."""
     shown: list[SkillRow] = []
     unshown: list[SkillRow] = []
     for rule in rules:
@@ -384,7 +384,8 @@ def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) ->
             shown.append(rule)
         else:
             response.note_no_space(rule.version_id)
-            unshown.append(rule)
+            if not rule.examples:
+                unshown.append(rule)  # one with an occasion still comes with that
     response.note_shown(shown)
     return unshown
 
