@@ -80,6 +80,14 @@ def test_a_pin_and_an_invalidation_are_told_in_the_history(shop: Terminal) -> No
     assert shop.run("stats", "build", "--json").json["records"][0]["pinned"] is True
 
 
+def test_a_person_says_how_much_a_skill_matters_and_an_agent_cannot(shop: Terminal) -> None:
+    assert shop.run("review", "build", "--importance", "0.9").code == 3
+    said = shop.type("review", "build", "--importance", "0.9", "--by", "ann", answers={})
+    assert said.code == 0, said.out
+    events = shop.run("history", "build", "--json").json["events"]
+    assert [(event["what"], event["why"]) for event in events][-1] == ("importance", "0.9")
+
+
 def test_figures_say_that_nothing_is_known_yet(shop: Terminal) -> None:
     said = shop.run("stats").out
     assert "reliability unknown" in said
