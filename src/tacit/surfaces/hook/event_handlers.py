@@ -52,8 +52,6 @@ MAX_START_CHARACTERS = 800
 """Of everything that a session starts with, about 200 tokens."""
 MIN_RULES_CHARACTERS, MAX_RULES_CHARACTERS = 440, 560
 """Of norms and preferences among that: the less space the card of facts needs, the more they have."""
-MAX_NAMED_RULES = 6
-"""How many of those without space are named."""
 MAX_PROMPT_CHARACTERS = 20_000
 MAX_OWN_CHARACTERS = 1_500
 """Of a later message: a longer one is mostly pasted, and its many words match any note. A first one states the task."""
@@ -354,29 +352,21 @@ def _at_start(response: EventResponse) -> None:
     cards = [each for each in cards if each.kind in allowed and each.version_id not in shown]
     taken = sum(len(json.dumps(card.text, ensure_ascii=False)) for card in cards)
     room = max(MIN_RULES_CHARACTERS, min(MAX_RULES_CHARACTERS, MAX_START_CHARACTERS - taken))
-    unshown = _show_rules(response, rules, room=room)
+    _show_rules(response, rules, room=room)
     for card in cards:
         if response.answer.add_lines(card.text, room=MAX_START_CHARACTERS):
             response.note_shown([card])
         else:
             response.note_no_space(card.version_id)
-    # Rules without space are named, as many as fit.
-    for number in range(min(len(unshown), MAX_NAMED_RULES), 0, -1):
-        from tacit.text.safe_markdown import shown_line
-
-        names = ", ".join(shown_line(rule.name) for rule in unshown[:number]) + (", …" if number < len(unshown) else "")
-        if response.answer.add_lines(f"• also, by tacit skills show NAME: {names}", room=MAX_START_CHARACTERS):
-            break
     if source == "startup" and not response.event.agent:
         from tacit.surfaces.hook.waiting import tell
 
         response.answer.for_person = tell(response.context.location.folder_path, now=response.now)
 
 
-def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:
-    """Show the norms and preferences, the best first, as far as there is space; return those that come at no other time."""
+def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> None:
+    """Show the norms and preferences, the best first, as far as there is space."""
     shown: list[SkillRow] = []
-    unshown: list[SkillRow] = []
     for rule in rules:
         if rule.version_id in response.past.shown:
             response.listed("skipped").append(rule.version_id)
@@ -384,10 +374,7 @@ def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) ->
             shown.append(rule)
         else:
             response.note_no_space(rule.version_id)
-            if not rule.examples:
-                unshown.append(rule)  # one with an occasion still comes with that
     response.note_shown(shown)
-    return unshown
 
 
 def _at_prompt(response: EventResponse) -> None:
