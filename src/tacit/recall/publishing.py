@@ -105,8 +105,9 @@ def publish_card(store: Store, stored: StoredVersion, text: str) -> None:
     counted by the same rules, and a line names only commands that several sessions ran (`learn.project_facts`).
     """
     rendering = store.renderings.get([stored.version.id]).get(stored.version.id)
-    if rendering is not None and rendering.text != text:
-        store.renderings.put(replace(rendering, text=text, tokens=estimate_tokens(text)))
+    shown = hook_text(replace(stored.version.content, body=text))
+    if rendering is not None and rendering.text != shown:
+        store.renderings.put(replace(rendering, text=shown, tokens=estimate_tokens(shown)))
 
 
 def rerender_skill(store: Store, skill_id: str) -> None:

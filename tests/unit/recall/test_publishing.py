@@ -19,7 +19,7 @@ from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.call_warnings import FILE, CallWarnings
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, embedding_texts
-from tacit.render.hook_text import LINE_CHARACTERS
+from tacit.render.hook_text import LINE_CHARACTERS, ON_REQUEST
 from tacit.store import Store, open_store
 from tests.unit.store.samples import at, content, put_version, step_to
 
@@ -327,7 +327,7 @@ def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -
     publishing.publish(store)
     found = store.renderings.get([stored.version.id])[stored.version.id]
     assert found.text == "- test: `make test`\n- check: `make lint`"
-    publishing.publish_card(store, stored, "- test: `make all-tests`")
+    publishing.publish_card(store, stored, f"- test: `make all-tests`\n{ON_REQUEST}`make render`")
     after = store.renderings.get([stored.version.id])[stored.version.id]
     assert (after.text, after.tokens < found.tokens) == ("- test: `make all-tests`", True)
 
