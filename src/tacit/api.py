@@ -333,15 +333,16 @@ class Tacit:
     ) -> Applied:
         """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows.
 
-        A learned skill that is activated is stored as a use, so that its outcome can be recorded.
+        The learned skills in it, overlays included, are stored as a use, so that their outcome can be recorded.
         """
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills`")
         entry = content_checks.restrict_to_capabilities(entry, allowance(allowed))
         use_id = ""
-        if entry.version_id and not self.context.paused:
-            use = self._use((entry.version_id,), f"apply {name}", surface=surface)
+        learned = tuple(each.version_id for each in (entry, *entry.overlays) if each.version_id)
+        if learned and not self.context.paused:
+            use = self._use(learned, f"apply {name}", surface=surface)
             self.context.store.add(use)
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)

@@ -113,9 +113,12 @@ def test_a_skill_that_is_extended_must_be_known(terminal: Terminal) -> None:
         "---\nname: release\ndescription: Release the shop.\n---\n\n1. Run `make release`\n", encoding="utf-8"
     )
     assert through_cli(terminal, **NOTE, extends="relaese") == "refused: unknown_skill"
-    assert through_cli(terminal, **NOTE, extends="release") == "hold"
-    [item] = waiting(terminal).values()
-    assert item["content"]["extends"] == "release"
+    assert through_cli(terminal, **NOTE, extends="release", tools=["Bash(git:*)"]) == "hold"
+    assert through_mcp(terminal, **NOTE | {"name": "cents-at-release"}, extends="release", tools=["Read"]).startswith(
+        "hold"
+    )
+    found = [(item["content"]["extends"], item["content"]["allowed_tools"]) for item in waiting(terminal).values()]
+    assert sorted(found) == [("release", ["Bash(git:*)"]), ("release", ["Read"])]
 
 
 def test_the_card_of_the_project_is_not_proposed(terminal: Terminal) -> None:

@@ -360,13 +360,18 @@ def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Tac
     (folder / "references" / "tags.md").write_text("v1, v2")
     loop = make(place=StoreLocation(database=str(tmp_path / "x.db"), project=tmp_path / "shop", chosen_by="test"))
     overlay = written("release-notes-first", description="Write the notes first.", extends="release", steps=())
-    loop.review(loop.propose(overlay, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    version_id = loop.propose(overlay, by="ann", origin=Origin.USER).version_id
+    assert loop.apply("release").use_id == "", "nothing learned was shown"
+    loop.review(version_id, "approve", by="ann")
     applied = loop.apply("release", tools=["Bash", "Read", "Write"])
     assert applied.text.index("Tag and push.") < applied.text.index("Write the notes first.")
     assert applied.files == ("references/tags.md",)
     assert applied.read("references/tags.md") == b"v1, v2"
     assert applied.tools is not None
     assert applied.tools.denied == ("Write",)
+    assert loop.archive.use(applied.use_id).version_ids == (version_id,)
+    (evidence,) = loop.record(applied.use_id, outcome="success")
+    assert evidence.version_id == version_id
     with pytest.raises(NotFound):
         loop.apply("nothing-such")
 

@@ -81,7 +81,8 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
     similar = queries.similar_versions(store, candidate)
     others = queries.neighbours(store, candidate)
-    found = [*missing_parts(candidate.content, existing), *disagreements(candidate, others)]
+    overlay = [finding("overlay", name=candidate.content.extends)] if candidate.content.extends else []
+    found = [*overlay, *missing_parts(candidate.content, existing), *disagreements(candidate, others)]
 
     def successes(trajectory_ids: Collection[str]) -> int:
         return independent_successes(map(store.episode, trajectory_ids))

@@ -30,6 +30,7 @@ FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
     "recurring_keyword": (_INFO, "tasks with {words} often recur"),
     "seen_again": (_INFO, "such tasks were seen {count} times"),
     "one_time_task": (_LOW, "nothing shows that this kind of task recurs"),
+    "overlay": (_INFO, "an overlay: shown with the skill `{name}`, whose file stays as it is"),
     # comparison with known skills
     "near_duplicate": (_INFO, "very similar to `{name}` (similarity {similarity:.2f})"),
     "near_duplicate/covered": (_INFO, "`{name}` already covers this (similarity {similarity:.2f})"),

@@ -54,6 +54,7 @@ from tacit.ingest.log_files import (
     read_lines,
     text_of,
 )
+from tacit.text.skill_loading import skill_read_by
 
 _MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
 _HEAD_LINES = 8
@@ -167,13 +168,6 @@ _WRAPPERS = frozenset(
     {"bash", "sh", "zsh", "dash", "ksh", "powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd.exe"}
 )
 _COMMAND_FLAGS = frozenset({"-c", "-lc", "-ic", "-lic", "-cl", "-command", "/c"})
-_SKILL = "SKILL.md"
-_SHOWS_SKILL = re.compile(
-    r"\s*(?:cat|sed|head|tail|less|more|bat|nl|type|Get-Content)\s.*?([^\s/\\'\"]+)[/\\]", re.DOTALL
-)
-_SKILL_REACH = 400
-_SKILLS_MAX = 8
-
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -239,19 +233,6 @@ def command_text(command: Any) -> str:
         if flag is not None and len(words) > flag + 1:
             return " ".join(words[flag + 1 :])
     return shlex.join(words)
-
-
-def skill_read_by(command: str) -> str:
-    """Name the skill whose file a command shows, if it does: this client has no other way to load one."""
-    at = -1
-    for _ in range(_SKILLS_MAX):
-        at = command.find(_SKILL, at + 1)
-        if at < 0:
-            break
-        before = re.split(r"[|;&<>\n]", command[max(0, at - _SKILL_REACH) : at])[-1]
-        if found := _SHOWS_SKILL.fullmatch(before):
-            return found[1]
-    return ""
 
 
 def _decoded(arguments: Any) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Applied:
     files: tuple[str, ...]
     tools: render.GatedTools | None
     use_id: str = ""
-    """The use to record its outcome under; empty for a static skill."""
+    """The use to record its outcome under; empty for a static skill without overlays."""
 
     def read(self, path: str) -> bytes:
         """Read one of its files."""

@@ -20,7 +20,7 @@ from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.gate.duplicates import includes_steps_of
-from tacit.learn import friction_notes, skill_usage
+from tacit.learn import friction_notes, overlays, skill_usage
 from tacit.learn.consensus import consensus
 from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
 from tacit.learn.single_attempt import draft_of
@@ -176,7 +176,8 @@ class DraftMerger:
 
 
 def _merged(runs: Sequence[Run]) -> Candidate:
-    return consensus([draft for _, draft in runs], {trajectory.id: trajectory for trajectory, _ in runs})
+    made = consensus([draft for _, draft in runs], {trajectory.id: trajectory for trajectory, _ in runs})
+    return overlays.carried_over(made, runs[-1][1])
 
 
 def acting_commands(content: SkillContent) -> frozenset[str]:

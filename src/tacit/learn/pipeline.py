@@ -30,17 +30,18 @@ from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.ingest.client_memories import Statement, find_statement, known_statements
 from tacit.ingest.sources import client_homes
-from tacit.learn import friction_notes, skill_usage
+from tacit.learn import friction_notes, overlays, skill_usage
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.call_records import in_their_folders, without_copies
 from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, withdrawals
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
-from tacit.learn.like_runs import DraftMerger
+from tacit.learn.like_runs import DraftMerger, acting_commands
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.learn.person_rules import repeated_wishes, taken_back
+from tacit.learn.procedure import SkippedProcedure
 from tacit.learn.project_facts import card_candidate, project_facts
 from tacit.learn.reading import Reader
 from tacit.learn.reading.digest import SessionRecord
@@ -77,6 +78,7 @@ class LearningPass:
         self._attempts = StoredAttempts(store=store)
         self._origin_limiter = OriginLimiter(store)
         self._merger = DraftMerger(context, admission)
+        self._static = overlays.StaticSkills(store, context.project)
         self._verdicts: list[Verdict] = []
         self._notes: list[AttemptNote] = []
 
@@ -128,12 +130,24 @@ class LearningPass:
         """Merge the procedure with attempts at the same work; until there are enough, only note why it is not proposed."""
         candidates, notes = [], list(distilled.notes)
         for candidate in distilled.candidates:
-            made = self._merger.merge(candidate, trajectory) if candidate.content.kind is Kind.PROCEDURE else candidate
+            made: Candidate | SkippedProcedure = self._static.extended_by(candidate)
+            if isinstance(made, Candidate) and made.content.kind is Kind.PROCEDURE:
+                made = self._merged(made, trajectory)
             if isinstance(made, Candidate):
                 candidates.append(made)
             else:
                 notes.insert(0, skipped_note(made, trajectory))
         return dataclasses.replace(distilled, candidates=tuple(candidates), notes=tuple(notes))
+
+    def _merged(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
+        """Merge a procedure with earlier attempts; one that only does what a static skill says is not proposed."""
+        made = self._merger.merge(draft, trajectory)
+        if isinstance(made, SkippedProcedure):
+            return made
+        static = made.content.extends
+        if static and self._static.names_all(static, acting_commands(made.content)):
+            return SkippedProcedure(reason="followed_skill", text=f"The run followed the skill `{static}`.")
+        return made
 
     def _outline_older_attempts(self) -> None:
         """Outline attempts that were learned from before outlines were stored."""
@@ -278,7 +292,8 @@ class LearningPass:
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """Limit a candidate's origins in its final wording, then pass it to the gate."""
-        return self._admission.admit_in_scope(self._origin_limiter.limit_origins(candidate))
+        overlay = self._static.extended_by(candidate)
+        return self._admission.admit_in_scope(self._origin_limiter.limit_origins(overlay))
 
     def _as_revision(self, candidate: Candidate) -> Candidate:
         """Return a candidate as a revision of the skill mined earlier under its name or from the same attempts."""

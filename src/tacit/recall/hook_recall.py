@@ -162,6 +162,15 @@ def for_error(
     return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
 
 
+def for_skill(
+    index: HookIndex, name: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+) -> RecallDecision:
+    """Decide which overlays of a skill to show that the client has loaded."""
+    found = index.extending(name, scope=scope)
+    rows = [_weighed_row(skill, {"relevance": 1.0}, scope=scope, now=now) for skill in found]
+    return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
+
+
 def occasion_nats(signals: Mapping[str, float]) -> float:
     """Return what speaks for a skill at this moment, in nats: shared words, identifiers, and likeness to its occasion."""
     return word_match_nats(signals) + WEIGHTS["example"] * signals.get("example", 0.0)

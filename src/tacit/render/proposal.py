@@ -23,7 +23,7 @@ CODE = "code"
 """A note on code: where something is, or how it hangs together. It is stored as a lesson of this category."""
 _KNOWN_KINDS = f"{', '.join(KINDS)} and {CODE}"
 _TEXTS = ("name", "description", "kind", "body", "check", "error", "category", "extends")
-_LISTS = ("steps", "when", "needs", "parts", "after", "pitfalls", "tags", "examples", "parameters", "evidence")
+_LISTS = ("steps", "when", "needs", "parts", "after", "pitfalls", "tags", "examples", "parameters", "tools", "evidence")
 FIELDS = _TEXTS + _LISTS
 """What a proposal may say: texts, and lists of texts or, for steps and parameters, of maps."""
 _JSON_OPENS = ("{", "[", '"')
@@ -78,6 +78,7 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
         after=tuple(fields.get("after", ())),
         sub_skills=tuple(fields.get("parts", ())),
         extends=fields.get("extends", "").strip(),
+        allowed_tools=tuple(fields.get("tools", ())),
         body=fields.get("body", ""),
     )
     # Written and read once: then every rule of the format has had its say.

@@ -185,6 +185,18 @@ class HookIndex:
         """This version, if it is current and may be seen from the scope."""
         return list(self._rows("r.id = ?", version_id, scope=scope))
 
+    def extending(self, name: str, *, scope: str = "") -> list[SkillRow]:
+        """Skills that extend the skill of this name, or an overlay of it, best first; only what may be seen from the scope."""
+        found: dict[str, SkillRow] = {}
+        names = [name]
+        for each in names:
+            extends = f'"extends":{json.dumps(each, ensure_ascii=False)}'.encode()
+            for row in self._rows("r.id IN (SELECT id FROM versions WHERE instr(record, ?))", extends, scope=scope):
+                if row.version_id not in found:
+                    found[row.version_id] = row
+                    names.append(row.name)
+        return list(found.values())
+
     def index(self, limit: int, *, scope: str = "") -> list[SkillRow]:
         """All skills that may be seen from the scope, best first."""
         return list(islice(self._rows("TRUE", scope=scope), limit))

@@ -180,6 +180,7 @@ class _Tools:
         error: str = "",
         evidence: list[str | int] | None = None,
         extends: str = "",
+        tools: list[str] | None = None,
         session: str = "",
     ) -> str:
         """Propose something worth knowing next time. It waits until a person approves it.
@@ -201,13 +202,14 @@ class _Tools:
             error: for a lesson: the error that it answers, as it was printed.
             evidence: what shows it, copied word for word from this session: what the person said, a command, a line of output;
                 or the number of a step.
-            extends: name of a known skill that this adds to.
+            extends: name of a known skill, also one kept as a folder in the project, that this adds to.
+            tools: tools that it needs, such as "Read" or "Bash(git:*)"; a person sees them at review.
             session: id of your session, where it holds for that alone so far; what several sessions find moves up.
         """
         fields = {
             "name": name, "description": description, "steps": steps, "body": body, "kind": kind,
             "check": check, "when": when, "parts": parts, "parameters": parameters, "pitfalls": pitfalls, "error": error,
-            "evidence": evidence, "extends": extends,
+            "evidence": evidence, "extends": extends, "tools": tools,
         }  # fmt: skip
         with self._memory(create=True) as memory:
             verdict, quoted = submit(

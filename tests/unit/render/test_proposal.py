@@ -193,6 +193,14 @@ def test_lessons_facts_and_code_notes_are_found_by_their_occasions() -> None:
     assert proposed(note | {"kind": "norm"}).example_queries == ()
 
 
+def test_the_tools_of_a_proposal_are_read_as_a_list() -> None:
+    made = proposed(WHOLE | {"tools": ["Read", "Bash(git:*)"]})
+    assert made == replace(proposed(WHOLE), allowed_tools=("Read", "Bash(git:*)"))
+    assert read_proposal(json.dumps(WHOLE | {"tools": ["Read", "Bash(git:*)"]})) == made == read_proposal(render(made))
+    with raises_rule("proposal-tools"):
+        proposed(WHOLE | {"tools": "Read"})
+
+
 def test_what_a_proposal_extends_and_its_evidence_are_read() -> None:
     made = proposed(WHOLE | {"extends": "care-for-sensors", "evidence": ["the feed stands still", 4]})
     assert made == replace(proposed(WHOLE), extends="care-for-sensors")

@@ -179,3 +179,26 @@ def test_odd_lots_are_as_good_as_none(odd):
 def test_what_a_subagent_was_shown_is_its_own_sessions():
     (use,) = uses_of("claude-code-s1.jsonl", line(shown=["v"], agent="a7"), SessionTexts())
     assert use.session_id == "a7"
+
+
+def test_an_overlay_that_came_with_its_skill_earns_evidence_of_its_own(project, transcript):
+    overlay = SkillContent(
+        kind=Kind.PROCEDURE,
+        name="sync-first",
+        description="Sync before a migration is made.",
+        steps=PROCEDURE.steps,
+        extends="migrate",
+    )
+    project.ids |= fill(project.database, overlay)
+    call: dict[str, Any] = {
+        "tool_name": "Skill",
+        "tool_input": {"skill": "migrate"},
+        "tool_response": {"success": True},
+    }
+    transcript.asks("Go on with it, please")
+    assert "sync-first" in project.send(claude("PostToolUse", tool_use_id="toolu_9", **call))
+    for command in (SYNC, MAKE):
+        transcript.runs(command)
+    transcript.runs(TEST, "3 passed in 0.10s")
+    (made,) = transcript.learned()["sync-first"]
+    assert (made.outcome, made.following, bool(made.use_id)) == (Outcome.SUCCESS, Following.FOLLOWED, True)

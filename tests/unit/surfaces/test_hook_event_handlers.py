@@ -427,3 +427,76 @@ def test_with_the_channel_mcp_only_rules_are_pushed(project):
 def test_a_channel_file_that_cannot_be_read_means_the_hook(project):
     (project.database.parent / channels.FILE).write_text("{not json")
     assert "makemigration`" in project.send(claude("UserPromptSubmit", prompt=TASK))
+
+
+# --- overlays of a skill that the client loads ----------------------------------------------------------------------------
+
+OVERLAY = SkillContent(
+    kind=Kind.LESSON,
+    name="tag-before-release",
+    description="`make release` fails without a tag: run `git tag` first.",
+    extends="release",
+    body="**Fix.** Run `git tag` first.",
+)
+ON_TOP = dataclasses.replace(
+    OVERLAY, name="sign-the-tag", description="Sign the tag: run `git tag -s`.", extends="tag-before-release", body=""
+)
+BESIDE = dataclasses.replace(
+    OVERLAY, name="ask-the-shop", description="Ask `make stock`.", extends="release-notes", body=""
+)
+SKILL_FILE = "/srv/ann/shop/.claude/skills/release/SKILL.md"
+
+
+def loads(name: str, **fields):
+    call = {"tool_name": "Skill", "tool_input": {"skill": name}, "tool_use_id": "toolu_7"}
+    return claude("PostToolUse", **(call | {"tool_response": {"success": True, "commandName": name}} | fields))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        loads("release"),
+        loads("house:release"),
+        claude_read(SKILL_FILE),
+        claude_shell(f"cat {SKILL_FILE}"),
+        codex_shell("sed -n 1,200p .agents/skills/release/SKILL.md", "Tag and push."),
+        claude("UserPromptSubmit", prompt="/release 1.4"),
+    ],
+    ids=["tool", "plugin", "file", "shell", "codex", "command"],
+)
+def test_a_loaded_skill_brings_its_overlays_once(tmp_path, event):
+    project = make_project(tmp_path, OVERLAY, ON_TOP, BESIDE, NORM)
+    told = project.send(event)
+    assert OVERLAY.description in told
+    assert ON_TOP.description in told, "an overlay of an overlay"
+    assert BESIDE.description not in told
+    assert set(project.lines[-1]["shown"]) == {project.ids[OVERLAY.name], project.ids[ON_TOP.name]}
+    assert OVERLAY.description not in project.send(event)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        loads("other"),
+        loads("release", hook_event_name="PostToolUseFailure", error="no such skill"),
+        claude_edit(SKILL_FILE, "a", "b"),
+        claude_shell("git add .claude/skills/release/SKILL.md"),
+        claude("UserPromptSubmit", prompt="/other please"),
+    ],
+    ids=["another", "failed", "edited", "added", "another command"],
+)
+def test_what_loads_no_skill_brings_no_overlay(tmp_path, event):
+    assert OVERLAY.description not in make_project(tmp_path, OVERLAY).send(event)
+
+
+def test_an_overlay_that_nobody_approved_is_not_shown(tmp_path):
+    project = make_project(tmp_path, NORM)
+    with Tacit(open_store(project.database)) as loop:
+        loop.propose(OVERLAY, by="ann")
+    assert project.send(loads("release")) == ""
+
+
+def test_an_overlay_reaches_a_client_that_has_procedures_as_files(tmp_path):
+    project = make_project(tmp_path, dataclasses.replace(PROCEDURE, name="migrate-here", extends="migrate"))
+    channels.choose(str(project.database.parent), "claude-code", channels.SKILL)
+    assert "migrate-here" in project.send(loads("migrate"))

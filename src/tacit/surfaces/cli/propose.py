@@ -70,8 +70,8 @@ def propose(
     """Propose a skill written in FILE, on standard input or as NAME with --description. It waits until a person approves it.
 
     FILE is a SKILL.md, or a JSON object with name, description and kind (procedure, lesson, fact, norm, preference, code), and
-    of steps, when, check, parts, parameters, pitfalls, error, body, extends and evidence what it needs. Agents may propose;
-    only people approve it. What an instruction file or a client's memory says already is refused to agents.
+    of steps, when, check, parts, parameters, pitfalls, error, body, extends, tools and evidence what it needs. Agents may
+    propose; only people approve it. What an instruction file or a client's memory says already is refused to agents.
 
     With --part it proposes NAME, made of approved procedures: the steps of each part as a phase, in this order. A parameter
     that several parts need is asked for once; what an earlier part produces is not asked for. If NAME is already a composite,

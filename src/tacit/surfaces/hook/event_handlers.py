@@ -1,8 +1,9 @@
 """Handles each hook event: an event, its context and the session so far → an answer for the agent and a journal line.
 
-At the start of a session norms and the project's commands are shown, at a prompt the procedures that fit it, before a call
-that mostly fails what fixes it, and at a failed call what is known of its error, once per error. An agent that repeats
-itself gets one warning. A correction or a refusal is journaled and shows nothing. Nothing is shown twice in one context.
+At the start of a session norms and the project's commands are shown, at a prompt the procedures that fit it, before a
+call that mostly fails what fixes it, and at a failed call what is known of its error, once per error. Where the client
+loads a skill, its overlays are shown. An agent that repeats itself gets one warning. A correction or a refusal is
+journaled and shows nothing. Nothing is shown twice in one context.
 
 The keys of a journal line are stored, so they keep their names (`ingest.journal` reads them):
 `at`, `moment`, `agent`, `model`, `source`, `tool`: the event. `about`: a digest of the prompt. `shown`, `skipped` (shown
@@ -37,6 +38,7 @@ from tacit.surfaces.hook.events import (
     HookAnswer,
     HookCall,
 )
+from tacit.text.skill_loading import loaded_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,6 +152,7 @@ class EventResponse:
         "event",
         "hook_index",
         "line",
+        "loaded_skill",
         "noted_at",
         "now",
         "past",
@@ -165,8 +168,12 @@ class EventResponse:
         """When the session's agents last shared something; read before the store, so that no note is missed."""
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
+        self.loaded_skill = _loaded_skill(event)
+        """The skill that the client loaded at this event, if any."""
         self.hook_index = (
-            self._open_index() if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature else None
+            self._open_index()
+            if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature or self.loaded_skill
+            else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
         self.allowed_kinds = PUSHED[channels(context.location.folder_path).get(event.client, HOOK)]
@@ -384,6 +391,7 @@ def _at_prompt(response: EventResponse) -> None:
         response.line["corrective"] = "said"
         response.line["after"] = list(response.past.shown)[-5:]
         return
+    _show_overlays(response)
     found = recall_for_prompt(response)
     if found is not None:
         response.give(found, apply_holdout=response.context.hold_out > 0)
@@ -412,10 +420,32 @@ def _at_call(response: EventResponse) -> None:
             continue
         response.line["tool"] = _tool_word(call)
         _warn_of_loops(response, call)
+        _show_overlays(response)
         error = digest(response.signature) if response.signature else ""
         if error and error not in response.past.answered:
             response.line["answered"] = [error]
             _recall_for_error(response, call)
+
+
+def _loaded_skill(event: Event) -> str:
+    """Return the skill that a finished call loads, or that a prompt names as a command: `/release`."""
+    if event.moment == CALL and event.calls and not event.calls[0].failed:
+        return loaded_skill(event.calls[0].tool, event.calls[0].arguments)
+    named = re.match(r"/(?:[\w-]+:)?([\w-]+)(?:\s|$)", event.prompt) if event.moment == PROMPT else None
+    return named[1] if named else ""
+
+
+def _show_overlays(response: EventResponse) -> None:
+    """Show what extends the skill that the client just loaded, once per context."""
+    if response.hook_index is None or not response.loaded_skill:
+        return
+    from tacit.recall.hook_recall import for_skill
+
+    name, scope, limits = response.loaded_skill, response.context.scope, _limits(response)
+    limits.kinds = None  # the client loads the skill as it is, whatever reaches it by other channels
+    found = for_skill(response.hook_index, name, scope=scope, now=response.now, limits=limits, skip=response.past.shown)
+    response.give(found)
+    response.past.shown |= dict.fromkeys(row.version_id for row in found.given)
 
 
 def _signature(call: HookCall) -> str:
