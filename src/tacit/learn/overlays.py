@@ -55,7 +55,9 @@ class StaticSkills:
         name, count = Counter(name for name, _ in loads).most_common(1)[0] if loads else ("", 0)
         if name not in self.contents or 2 * count <= len(candidate.provenance.trajectory_ids[-MAX_ATTEMPTS:]):
             return candidate
-        return extend(candidate, self.contents[name].name, tuple(span for each, span in loads if each == name))
+        return extend(
+            candidate, self.contents[name].name, loaded_at=tuple(span for each, span in loads if each == name)
+        )
 
     def names_all(self, skill: str, commands: frozenset[str]) -> bool:
         """Whether the text of a static skill names all these commands: a run that did only that followed it."""
@@ -74,8 +76,8 @@ class StaticSkills:
         return _skill_in_use(trajectory, _place(candidate, trajectory_id))
 
 
-def extend(candidate: Candidate, skill: str, spans: tuple[Span, ...] = ()) -> Candidate:
-    """Return a candidate that extends a skill, which the agent loaded at these places; unchanged without a skill."""
+def extend(candidate: Candidate, skill: str, *, loaded_at: tuple[Span, ...] = ()) -> Candidate:
+    """Return a candidate that extends a skill, which the agent loaded there; unchanged without a skill."""
     if not skill:
         return candidate
     content = candidate.content
@@ -86,14 +88,14 @@ def extend(candidate: Candidate, skill: str, spans: tuple[Span, ...] = ()) -> Ca
         content=dataclasses.replace(content, name=name, extends=skill),
         origins={**candidate.origins, "extends": Origin.AGENT},
         provenance=dataclasses.replace(
-            made, grounding={**made.grounding, "extends": spans} if spans else made.grounding
+            made, grounding={**made.grounding, "extends": loaded_at} if loaded_at else made.grounding
         ),
     )
 
 
 def carried_over(merged: Candidate, draft: Candidate) -> Candidate:
     """Return what drafts were merged into, extending what the newest draft extends."""
-    return extend(merged, draft.content.extends, tuple(draft.provenance.grounding.get("extends", ())))
+    return extend(merged, draft.content.extends, loaded_at=tuple(draft.provenance.grounding.get("extends", ())))
 
 
 def _place(candidate: Candidate, trajectory_id: str) -> int:

@@ -200,10 +200,9 @@ class _Tools:
             parameters: values that differ, as "name: what it is" or {"name": …, "description": …, "from": "`tool` at `key`"}.
             pitfalls: what goes wrong easily, one sentence each.
             error: for a lesson: the error that it answers, as it was printed.
-            evidence: what shows it, copied word for word from this session: what the person said, a command, a line of output;
-                or the number of a step.
-            extends: name of a known skill, also one kept as a folder in the project, that this adds to.
-            tools: tools that it needs, such as "Read" or "Bash(git:*)"; a person sees them at review.
+            evidence: what shows it, word for word from this session: words of the person, a command, output; or a step number.
+            extends: name of a known skill that this adds to, learned or a folder of the project.
+            tools: the tools that it needs, such as "Read" or "Bash(git:*)".
             session: id of your session, where it holds for that alone so far; what several sessions find moves up.
         """
         fields = {
@@ -222,9 +221,9 @@ class _Tools:
                 scope=Scope(Level.SESSION, session.strip()) if session.strip() else None,
                 evidence=evidence or (),
             )
+        is_unread = bool(evidence) and not quoted.was_read
+        checked = " No transcript of this session was found, so the evidence is not stored." if is_unread else ""
         reasons = "; ".join(finding.message for finding in verdict.findings)
-        unread = " No transcript of this session was found, so the evidence is not stored." if evidence else ""
-        checked = "" if quoted.was_read else unread
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "") + checked
 
     @contextmanager

@@ -48,7 +48,14 @@ class Delegate:
     prompt: str
 
 
-Move = Run | Look | Replace | Delegate
+@dataclass(frozen=True)
+class Load:
+    """The agent loads a skill of the project."""
+
+    skill: str
+
+
+Move = Run | Look | Replace | Delegate | Load
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class ClaudeCode:
 
     def words(self, prompt: str, *, goes_on: bool) -> list[str]:
         last = ["--continue"] if goes_on else []
-        allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash,Read,Edit"]
+        allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash,Read,Edit,Skill"]
         return [*last, "-p", prompt, "--output-format", "stream-json", "--verbose", *allowed]
 
     def call(self, move: Move, project: Path) -> Call:
@@ -112,6 +119,8 @@ class ClaudeCode:
         if isinstance(move, Delegate):
             task = {"description": "A part of the work", "prompt": move.prompt, "subagent_type": "general-purpose"}
             return Call("Agent", task | {"run_in_background": False})
+        if isinstance(move, Load):
+            return Call("Skill", {"skill": move.skill})
         path = {"file_path": str(project / move.path)}
         if isinstance(move, Look):
             return Call("Read", path)
@@ -161,6 +170,8 @@ class Codex:
         if isinstance(move, Replace):
             return Call("apply_patch", _patch(move))
         assert not isinstance(move, Delegate)
+        if isinstance(move, Load):
+            return Call("exec_command", {"cmd": f"cat .agents/skills/{move.skill}/SKILL.md"})
         return Call("exec_command", {"cmd": move.command if isinstance(move, Run) else f"cat {move.path}"})
 
     def commands(self, output: str) -> Iterator[Ran]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import Move, Run
+from tests.e2e.loops.clients import Load, Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import Session, World
 
@@ -117,3 +117,33 @@ def test_what_a_person_said_in_any_language_is_shown_when_the_next_session_start
     for word, text in RULES.items():
         assert [line for line in told if word in line and text in line], (word, connected.moments(versions[word]))
         assert connected.moments(versions[word]) == ["start"]
+
+
+STATIC = "---\nname: release\ndescription: How a release of the ledger is built.\n---\n\nRun `make build`, then `make test`.\n"
+
+
+def test_what_sessions_learned_under_a_static_skill_comes_when_the_next_agent_loads_it(connected: World) -> None:
+    files = [connected.project / root / "skills" / "release" / "SKILL.md" for root in (".claude", ".agents")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text(STATIC, encoding="utf-8")
+    for task in TASKS[:2]:
+        session = connected.session(task, lambda _: [Load("release"), *ledger.release()])
+        assert ran(session, failed=True) == [ledger.BUILD], session.commands
+        connected.forget_build()
+    waiting = connected.learned(trajectories=2)
+    lesson = the("lesson", waiting, ledger.RATES)
+    [content] = [each["content"] for each in waiting if each["version_id"] == lesson]
+    assert content["extends"] == "release"
+    connected.approve(lesson)
+
+    def way(request: Request) -> Sequence[Move]:
+        known = [Run(ledger.RATES), Run(ledger.BUILD), Run(ledger.TEST)]
+        return [Load("release"), *(known if times_told(request) else ledger.release())]
+
+    third = connected.session(TASKS[2], way)
+    connected.assert_undisturbed(third)
+    assert [times_told(request) for request in third.requests[:2]] == [0, 1], "it comes with the skill"
+    assert connected.moments(lesson) == ["call"]
+    assert third.failures == []
+    assert [file.read_text(encoding="utf-8") for file in files] == [STATIC, STATIC]
