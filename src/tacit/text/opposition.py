@@ -136,7 +136,11 @@ def opposite_clause(text: str, lines: Iterable[str]) -> str:
         same = [each for each in known if _is_same(clause.about, each.about)]
         if any(each.is_negated == clause.is_negated for each in same):
             continue
-        if any(each.is_negated or each.is_whole for each in same):
+        # "Skip it" is no opposite of "do not do it": what is asked has no word of its own
+        if any(
+            clause.about <= each.about if each.is_negated else each.is_whole and each.about <= clause.about
+            for each in same
+        ):
             return clause.text
     return ""
 

@@ -109,6 +109,8 @@ def test_a_text_that_turns_a_line_round_is_found(text: str, line: str):
         ("Never commit generated files.", "Please never commit generated files."),
         ("Do not add loading spinners or skeleton screens.", "- Adding loading spinners or skeleton screens"),
         ("Do not commit to WCAG AA.", "Should we commit to WCAG AA?"),
+        ("Skip `<br>` after block elements.", "Don't emit <br> after block elements"),
+        ("Skip generated files in commits.", "Never commit generated files"),
         ("No tool results are shown.", "Tool results, raw lines and fallbacks are no longer shown."),
         ("Use pnpm, not npm.", "please don't use npm, use pnpm"),
         ("Run the sync before a migration.", "cat: missing.txt: No such file or directory"),
