@@ -21,7 +21,7 @@ def test_without_a_file_everything_is_at_its_default(tmp_path):
     config, settings = load_config((tmp_path,))
     assert config == Config()
     assert {setting.source for setting in settings} == {"default"}
-    assert len(settings) <= 29
+    assert len(settings) <= 30
 
 
 def test_the_defaults_are_these():
