@@ -14,7 +14,7 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import CodedReason, coded
-from tacit.domain.skill import READ_INSTRUCTIONS, Kind, Provenance, SkillContent, SkillVersion
+from tacit.domain.skill import MADE_BY_MINING, READ_INSTRUCTIONS, Kind, Provenance, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import ResourceKind
@@ -96,7 +96,10 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
         return finding("recurring_keyword", words=", ".join(f"“{word}”" for word in shared[:3]))
     if _successes(candidate) >= REPEATED:
         return finding("seen_again", count=_successes(candidate))
-    severity = Severity.LOW if policy.strictness is Strictness.OPEN else Severity.HIGH
+    # Mining compares many tasks: what it finds in few of them is rare, not a task of its own.
+    compared = candidate.provenance.made_by.startswith(MADE_BY_MINING)
+    lenient = policy.strictness is Strictness.OPEN or (compared and policy.strictness is Strictness.STANDARD)
+    severity = Severity.LOW if lenient else Severity.HIGH
     return finding("one_time_task", severity=severity)
 
 
