@@ -90,7 +90,10 @@ def test_stats_and_doctor_show_what_was_spent_and_whether_the_client_is_there(ma
 
 def test_what_was_mined_stands_where_the_client_is_missing(machine: Terminal, transcripts: Path) -> None:
     (machine.home / ".local" / "bin" / "claude").unlink()
-    done = machine.type("learn", str(transcripts), "--model", "claude-code")
+    settings = machine.home / ".tacit" / "tacit.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('[model]\nname = "claude-code"\n')
+    done = machine.type("learn", str(transcripts))
     assert done.code == 0
     assert "Claude Code is not installed" in done.out
     assert machine.run("review", "--json").json["waiting"]

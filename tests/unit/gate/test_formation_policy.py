@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tacit.config.settings import Policy, Strictness
@@ -43,12 +41,11 @@ def test_a_one_time_task_is_refused_except_under_open():
 
 
 def test_what_mining_found_in_few_tasks_is_refused_under_strict_alone():
-    made = replace(
-        candidate(content(category="", name="answer-a-riddle", description="Answer a riddle about cats")),
-        provenance=Provenance(trajectory_ids=("t_1",), made_by="tacit.mining/1"),
-    )
-    assert rules(made) == {"one_time_task": Severity.LOW}
-    assert rules(made, policy=Policy(strictness=Strictness.STRICT)) == {"one_time_task": Severity.HIGH}
+    made = content(category="", name="answer-a-riddle", description="Answer a riddle about cats")
+    mined = Provenance(trajectory_ids=("t_1",), made_by="tacit.mining/1")
+    assert rules(made, provenance=mined) == {"one_time_task": Severity.LOW}
+    strict = Policy(strictness=Strictness.STRICT)
+    assert rules(made, policy=strict, provenance=mined) == {"one_time_task": Severity.HIGH}
 
 
 @pytest.mark.parametrize(
