@@ -36,7 +36,7 @@ from tacit.evidence.credit import Followed, evidence_for, parse_outcome
 from tacit.evidence.verifiers.checks import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
-from tacit.recall import publishing, reasons, retrieval
+from tacit.recall import publishing, reasons, retrieval, static_skills
 from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
@@ -278,7 +278,10 @@ class Tacit:
         share = context.config.policy.hold_out if keep else 0.0
         ranked, place = self.rank(query), context.place
         drawn = control_runs.draw_controls(context.store, ranked, hold_out=share, session=session, place=place)
-        selection = retrieval.with_rendered_block(drawn.selection)
+        least = context.config.recall.min_relevance
+        project = None if context.paused else context.project
+        static = static_skills.fitting(context.store, query, project=project, min_relevance=least)
+        selection = retrieval.with_rendered_block(dataclasses.replace(drawn.selection, static=static))
         if not keep:
             return selection
         use = self._use(

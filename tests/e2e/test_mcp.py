@@ -209,3 +209,16 @@ def test_what_is_asked_on_one_connection_is_one_session(approved: Terminal) -> N
         sessions = [loop.context.store.use(identity).session_id for identity in (first, again, other)]
     assert sessions[0] == sessions[1] != sessions[2]
     assert all(session.startswith(CONNECTION) for session in sessions)
+
+
+def test_recall_names_a_static_skill_that_fits_and_apply_gives_it(terminal: Terminal) -> None:
+    file = terminal.project / ".claude" / "skills" / "release" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "---\nname: release\ndescription: Release the shop to the stores.\n---\nTag it.\n", encoding="utf-8"
+    )
+    assert terminal.run("init", "--client", "claude-code", "--yes").code == 0
+    found, failed = call(terminal, "recall", task="Release the shop to the stores")
+    assert (failed, "release (.claude/skills/release/SKILL.md)" in found, "use_id" in found) == (False, True, False)
+    whole, failed = call(terminal, "apply", name="release")
+    assert (failed, "Tag it." in whole, "use_id" in whole) == (False, True, False)

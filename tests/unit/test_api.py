@@ -376,6 +376,59 @@ def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Tac
         loop.apply("nothing-such")
 
 
+RELEASE = (
+    "---\nname: release\ndescription: How to release the shop to the stores.\n---\nTag `v1` and push it with zebra.\n"
+)
+
+
+@pytest.fixture
+def shop(make: Callable[..., Tacit], tmp_path: Path) -> Tacit:
+    """A project with the static skills `release` and `weekly-report`."""
+    for name, text in {"release": RELEASE, "weekly-report": RELEASE.replace("release", "weekly-report")}.items():
+        file = tmp_path / "shop" / ".claude" / "skills" / name / "SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(
+            text if name == "release" else "---\nname: weekly-report\ndescription: Sum up a week.\n---\nDo.\n"
+        )
+    return make(place=StoreLocation(database=str(tmp_path / "x.db"), project=tmp_path / "shop", chosen_by="test"))
+
+
+def test_recall_names_static_skills_that_fit_and_keeps_nothing_of_them(shop: Tacit) -> None:
+    found = shop.recall("Release the shop to the stores")
+    assert found.abstained
+    assert [(each.name, each.path) for each in found.static] == [("release", ".claude/skills/release/SKILL.md")]
+    assert ".claude/skills/release/SKILL.md" in found.text
+    assert "zebra" not in found.text
+    assert found.version_ids == ()
+    assert shop.skills() == []
+    assert shop.recall("Water the flowers on the balcony").static == ()
+    assert shop.recall("Release the shop to the stores", min_reliability=0.5).static == ()
+    assert shop.recall("Release the shop to the stores", kinds=["lesson"]).static == ()
+
+
+def test_static_skills_take_no_place_from_learned_ones(shop: Tacit) -> None:
+    task = "Release the shop to the stores"
+    learned = written("release-the-shop", description="Release the shop to the stores.")
+    shop.review(shop.propose(learned, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    found = shop.recall(task)
+    assert [each.name for each in found.items] == ["release-the-shop"]
+    assert [each.name for each in found.static] == ["release"]
+    tight = shop.recall(task, budget_tokens=found.items[0].tokens + 90)
+    assert [each.name for each in tight.items] == ["release-the-shop"]
+    assert ".claude/skills/release" not in tight.text
+    assert tight.tokens <= tight.query.budget_tokens
+    shop.review(
+        shop.propose(written("release", description="x"), by="ann", origin=Origin.USER).version_id, "approve", by="ann"
+    )
+    assert shop.recall(task).static == (), "a learned skill has the name, so the file may be its export"
+
+
+def test_a_paused_memory_names_no_static_skill(shop: Tacit) -> None:
+    assert shop.context.place
+    shop.context.place.pause(None)
+    assert (shop.context.paused, shop.recall("Release the shop to the stores").static) == (True, ())
+
+
 def test_a_rejected_skill_does_not_come_back_from_the_same_lesson(
     make: Callable[..., Tacit], sessions: list[Trajectory]
 ) -> None:

@@ -160,6 +160,16 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StaticSkill:
+    """A static skill that fits: a file that people keep in the project, which Tacit has neither reviewed nor stored."""
+
+    name: str
+    description: str
+    path: str
+    """Of its SKILL.md, within the project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Ranked items within the budget, what was left out and why, or an explained abstention."""
 
@@ -180,6 +190,8 @@ class Selection:
     """How the token budget was divided among the kinds; empty where nothing was ranked."""
     crowded_out: tuple[str, ...] = ()
     """Names of norms that hold here and did not fit into their share of the budget."""
+    static: tuple[StaticSkill, ...] = ()
+    """Static skills that fit, too; named in the text where the budget has space left."""
     plan: Plan = Plan()
     """How skills with cues are combined for this task; empty where there are none."""
     text: str = ""

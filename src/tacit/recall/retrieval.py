@@ -240,12 +240,14 @@ def _with_passages(
 
 
 def with_rendered_block(selection: Selection) -> Selection:
-    """Return a selection with the block that the agent sees; norms that did not fit are named, if that fits."""
+    """Return a selection with the block that the agent sees; left out norms and static skills are named, if there is space."""
     texts = [item.text for item in (*selection.items, *selection.standing)]
     block = render.render_selection(texts)
-    if selection.crowded_out:
-        more = render.render_selection([*texts, render.crowded_line(selection.crowded_out)])
-        block = more if estimate_tokens(more) <= selection.query.budget_tokens else block
+    also = [render.crowded_line(selection.crowded_out)] if selection.crowded_out else []
+    for line in [*also, *([render.static_lines(selection.static)] if selection.static else [])]:
+        more = render.render_selection([*texts, line])
+        if estimate_tokens(more) <= selection.query.budget_tokens:
+            block, texts = more, [*texts, line]
     return dataclasses.replace(selection, text=block, tokens=estimate_tokens(block))
 
 

@@ -9,6 +9,7 @@ from tacit.render.context import (
     render_item,
     render_selection,
     source_line,
+    static_lines,
 )
 from tacit.render.frontmatter import Problem
 from tacit.render.proposal import proposed, read_evidence, read_proposal
@@ -47,4 +48,5 @@ __all__ = [
     "scan",
     "source_line",
     "standing",
+    "static_lines",
 ]

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
+from tacit.domain.selection import StaticSkill
 from tacit.domain.skill import (
     RULE_KINDS,
     Case,
@@ -107,6 +108,12 @@ def crowded_line(names: Sequence[str]) -> str:
     """Say which norms hold and found no room."""
     named = ", ".join(_capped(names, shown_line, SHOWN_NAMES))
     return f"[no room for {len(names)} more that hold here, `tacit skills show NAME` shows them: {named}]"
+
+
+def static_lines(skills: Sequence[StaticSkill]) -> str:
+    """Name the static skills that fit, one a line."""
+    lines = [f"- {shown_line(each.name)} ({shown_line(each.path)}): {shown_line(each.description)}" for each in skills]
+    return "\n".join(["[static skills of this project that fit, not reviewed by Tacit:]", *lines])
 
 
 def frame_tokens() -> int:

@@ -116,7 +116,7 @@ class _Tools:
             allowed = narrowed(self._allowed, parse_allowance(allow) if allow is not None else None)
             selection = memory.recall(task or error, state=state, allowed=allowed, surface="mcp", session=self._session)
         if selection.abstained:
-            standing = f"\n\n{selection.text}" if selection.standing else ""
+            standing = f"\n\n{selection.text}" if selection.text else ""
             control = f"\n\nuse_id: {selection.use_id} (for `record`)" if selection.use_id else ""
             return f"Nothing to recall: {selection.reason}{standing}{control}"
         return f"{selection.text}\n\nuse_id: {selection.use_id} (for `record`)"

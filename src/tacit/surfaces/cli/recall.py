@@ -133,8 +133,7 @@ def selection_parts(selection: Selection, *, boxed: bool) -> Iterator[ReportPart
     else:
         yield safe(selection.text)
     is_pasted = not (boxed or selection.abstained)
-    for norm in () if is_pasted else selection.standing:
-        yield f"[bold]always:[/bold] {safe(norm.name)}  [dim]{safe(one_line(norm.version.content.description, 160))}[/dim]"
+    yield from () if is_pasted else _also_lines(selection)
     if selection.note and not is_pasted:
         yield f"[yellow]{safe(selection.note)}[/yellow]"
     crowded = selection.crowded_out
@@ -153,6 +152,15 @@ def selection_parts(selection: Selection, *, boxed: bool) -> Iterator[ReportPart
         yield f"{control}Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]"
 
 
+def _also_lines(selection: Selection) -> Iterator[str]:
+    """Yield the norms that hold for every task, and the static skills that fit, too."""
+    for norm in selection.standing:
+        yield f"[bold]always:[/bold] {safe(norm.name)}  [dim]{safe(one_line(norm.version.content.description, 160))}[/dim]"
+    for each in selection.static:
+        place = f"{safe(each.name)} ({safe(each.path)})"
+        yield f"[bold]static:[/bold] {place}  [dim]{safe(one_line(each.description, 160))}[/dim]"
+
+
 def selection_document(selection: Selection) -> dict[str, Any]:
     """Return a selection for programs."""
     plan = selection.plan
@@ -163,7 +171,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         **fields(selection, "note", "use_id", "tokens", "text"),
         "items": [_item_document(item) for item in selection.items],
         "standing": [fields(norm, "name", "version_id", "text") for norm in selection.standing],
-        **fields(selection, "crowded_out", "budgets"),
+        **fields(selection, "static", "crowded_out", "budgets"),
         "plan": {
             "chosen": [dataclasses.asdict(each) for each in plan.chosen],
             "steps": [dataclasses.asdict(each) for each in plan.steps],
