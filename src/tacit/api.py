@@ -278,10 +278,7 @@ class Tacit:
         share = context.config.policy.hold_out if keep else 0.0
         ranked, place = self.rank(query), context.place
         drawn = control_runs.draw_controls(context.store, ranked, hold_out=share, session=session, place=place)
-        least = context.config.recall.min_relevance
-        project = None if context.paused else context.project
-        static = static_skills.fitting(context.store, query, project=project, min_relevance=least)
-        selection = retrieval.with_rendered_block(dataclasses.replace(drawn.selection, static=static))
+        selection = retrieval.with_rendered_block(static_skills.added(context, drawn.selection))
         if not keep:
             return selection
         use = self._use(
