@@ -331,7 +331,7 @@ class Tacit:
         allowed: Capabilities | Sequence[str] | None = None,
         surface: str = "api",
     ) -> Applied:
-        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows.
+        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows and unlocks.
 
         The learned skills in it, overlays included, are stored as a use, so that their outcome can be recorded.
         """
@@ -347,7 +347,8 @@ class Tacit:
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
         gated = render.gate_tools([entry], tools) if tools is not None else None
-        return Applied(entry=entry, text=text, files=files, tools=gated, use_id=use_id)
+        unlocked = self.reviews.unlocked_tools(learned)
+        return Applied(entry=entry, text=text, files=files, tools=gated, unlocked=unlocked, use_id=use_id)
 
     def _use(self, version_ids: tuple[str, ...], task: str, **fields: Any) -> Use:
         commit = commit_at_work(self.context.project)

@@ -214,11 +214,24 @@ def test_what_is_asked_on_one_connection_is_one_session(approved: Terminal) -> N
 def test_recall_names_a_static_skill_that_fits_and_apply_gives_it(terminal: Terminal) -> None:
     file = terminal.project / ".claude" / "skills" / "release" / "SKILL.md"
     file.parent.mkdir(parents=True)
-    file.write_text(
-        "---\nname: release\ndescription: Release the shop to the stores.\n---\nTag it.\n", encoding="utf-8"
-    )
+    head = "---\nname: release\ndescription: Release the shop to the stores.\nallowed-tools: Read\n"
+    file.write_text(f"{head}---\nTag it.\n", encoding="utf-8")
     assert terminal.run("init", "--client", "claude-code", "--yes").code == 0
     found, failed = call(terminal, "recall", task="Release the shop to the stores")
     assert (failed, "release (.claude/skills/release/SKILL.md)" in found, "use_id" in found) == (False, True, False)
     whole, failed = call(terminal, "apply", name="release")
     assert (failed, "Tag it." in whole, "use_id" in whole) == (False, True, False)
+    assert "asks for: Read" in whole
+    assert "unlocked" not in whole
+
+
+def test_apply_says_which_tools_a_person_unlocked_at_review(terminal: Terminal) -> None:
+    tag = {"name": "tag-first", "description": "Tag first.", "body": "Run `git tag`.", "kind": "lesson"}
+    assert not call(terminal, "propose", **tag, tools=["Bash(git:*)", "Edit"])[1]
+    answers = {"`Bash(git:*)`. Unlock it? [y/N]:": "y\n", "`Edit`. Unlock it? [y/N]:": "\n", "on trial? [y/N]:": "y\n"}
+    approved = terminal.type("review", "tag-first", "--approve", "--by", "Ann", answers=answers)
+    assert approved.code == 0, approved.out
+    whole, _ = call(terminal, "apply", name="tag-first")
+    block, _, after = whole.rpartition("</")
+    assert "asks for: Bash(git:*), Edit" in block
+    assert "unlocked for it: Bash(git:*)\n" in after

@@ -423,6 +423,25 @@ def test_static_skills_take_no_place_from_learned_ones(shop: Tacit) -> None:
     assert shop.recall(task).static == (), "a learned skill has the name, so the file may be its export"
 
 
+def test_apply_tells_which_tools_a_person_unlocked(shop: Tacit) -> None:
+    asking = dataclasses.replace(written("tag-first", extends="release"), allowed_tools=("Bash(git:*)", "Read"))
+    first = shop.propose(asking, by="agent").version_id
+    with raises(Mistake, "unknown_tick"):
+        shop.review(first, "approve", by="ann", ticked=["tool:Write"])
+    shop.review(first, "approve", by="ann", ticked=["tool:Read"])
+    applied = shop.apply("release")
+    assert (applied.entry.tools, applied.unlocked) == (("Bash(git:*)", "Read"), ("Read",))
+    shop.review(first, "retire", by="ann")
+    shop.review(first, "restore", by="ann")
+    assert shop.apply("release").unlocked == ("Read",), "it need not be confirmed again"
+
+
+def test_what_nobody_unlocked_stays_locked(shop: Tacit) -> None:
+    asking = dataclasses.replace(written("tag-first"), allowed_tools=("Read",))
+    shop.review(shop.propose(asking, by="agent").version_id, "approve", by="ann")
+    assert shop.apply("tag-first").unlocked == ()
+
+
 def test_a_paused_memory_names_no_static_skill(shop: Tacit) -> None:
     assert shop.context.place
     shop.context.place.pause(None)

@@ -93,9 +93,12 @@ def approve(
     policy: Policy,
     ticked: Collection[str] = (),
 ) -> Approval:
-    """Bind an approval to what was shown. Every value that came from outside must be confirmed by itself."""
+    """Bind an approval to what was shown. Every value that came from outside must be confirmed by itself.
+
+    A tool that it asks for may be confirmed, too: only then it is unlocked (`unlocked_tools`).
+    """
     required = {external.key for external in examination.external_values}
-    unknown = sorted(set(ticked) - required)
+    unknown = sorted(set(ticked) - required - set(tool_keys(stored.version)))
     if unknown:
         hint = f"it asks for: {', '.join(sorted(required))}" if required else "it asks for no confirmation"
         message = f"`{stored.version.name}` contains nothing from outside called {unknown[0]!r}"
@@ -120,6 +123,17 @@ def approve(
         ticked=tuple(sorted(set(ticked))),
         checks=examination.checks,
     )
+
+
+def tool_keys(version: SkillVersion) -> dict[str, str]:
+    """Return the tools that a version asks for, by the keys by which a person confirms them."""
+    return {f"tool:{tool}": tool for tool in version.content.allowed_tools}
+
+
+def unlocked_tools(version: SkillVersion, approvals: Sequence[Approval]) -> tuple[str, ...]:
+    """Return the tools that a person confirmed in the newest approval of a version."""
+    ticked = approvals[-1].ticked if approvals else ()
+    return tuple(tool for key, tool in tool_keys(version).items() if key in ticked)
 
 
 def unconfirmed_values(examination: Examination, ticked: Collection[str]) -> list[ExternalValue]:

@@ -7,7 +7,7 @@ recallable with today's checks, and takes versions out of use whose approval is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -38,7 +38,9 @@ from tacit.gate.review_rules import (
     has_severe_findings,
     new_finding,
     not_confirmed,
+    tool_keys,
     unbound_findings,
+    unlocked_tools,
 )
 from tacit.gate.support import Support, by_support, is_weak, support_of
 from tacit.recall import publishing
@@ -136,6 +138,13 @@ class Reviews:
                 extension.on_review(stored, move)
             publishing.publish(self._store, context.embedder)
         return move
+
+    def unlocked_tools(self, version_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the tools that these versions ask for and a person confirmed when they were approved."""
+        unlocked = (
+            unlocked_tools(self._store.version(each).version, self._store.approvals(each)) for each in version_ids
+        )
+        return tuple(dict.fromkeys(tool for tools in unlocked for tool in tools))
 
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring the later ones."""
@@ -235,7 +244,7 @@ class Reviews:
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
-            required = {each.key for each in examination.external_values}
+            required = {each.key for each in examination.external_values} | tool_keys(stored.version).keys()
             for each in self._store.approvals(stored.version.id):
                 given |= required.intersection(each.ticked)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)

@@ -63,6 +63,8 @@ class Applied:
     text: str
     files: tuple[str, ...]
     tools: render.GatedTools | None
+    unlocked: tuple[str, ...] = ()
+    """The tools that it and its overlays ask for and a person confirmed at review."""
     use_id: str = ""
     """The use to record its outcome under; empty for a static skill without overlays."""
 

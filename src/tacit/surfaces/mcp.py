@@ -33,6 +33,7 @@ from tacit.learn.skill_usage import CONNECTION
 from tacit.recall.filters import unshadowed
 from tacit.surfaces.proposals import submit
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance
+from tacit.text.safe_markdown import shown_line
 
 Opening = Callable[..., Tacit]
 """Opens the memory for one call; only with `create=True` may it create a store where there is none."""
@@ -135,8 +136,13 @@ class _Tools:
                 return render.render_selection([block])
         files = f"\n\nFiles: {', '.join(applied.files)}" if applied.files else ""
         use = f"\n\nuse_id: {applied.use_id} (for `record`)" if applied.use_id else ""
-        block = f"[{render.standing(applied.entry)}]\n{applied.text}{files}"
-        return render.render_selection([block]) + use
+        asked, given = (", ".join(map(shown_line, tools)) for tools in (applied.entry.tools, applied.unlocked))
+        asks = f"\n\nTools that it asks for: {asked}" if asked else ""
+        unlocked = (
+            f"\n\nTools that a person unlocked for it: {given}" if given else ""
+        )  # outside of the skill's own text
+        block = f"[{render.standing(applied.entry)}]\n{applied.text}{files}{asks}"
+        return render.render_selection([block]) + unlocked + use
 
     def record(self, use_id: str, outcome: str = "", verify: bool = False) -> str:
         """Say what came of a skill you were given. Your word is kept as your word; a check counts more.

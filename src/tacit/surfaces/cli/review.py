@@ -34,6 +34,7 @@ from tacit.surfaces.cli.review_page import (
     Reply,
     ask,
     ask_for_confirmations,
+    ask_for_tools,
     candidate_parts,
     finding_lines,
     findings_of,
@@ -82,7 +83,13 @@ _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (
 @by_option()
 @click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
-@click.option("--tick", "ticked", multiple=True, metavar="KEY", help="Confirm a value from outside, e.g. host:a.com.")
+@click.option(
+    "--tick",
+    "ticked",
+    multiple=True,
+    metavar="KEY",
+    help="Confirm a value from outside, e.g. host:a.com, or unlock a tool.",
+)
 @click.option("--despite-findings", "despite", is_flag=True, help="Approve it despite findings of high severity.")
 @command_options
 def review(
@@ -437,7 +444,8 @@ def confirmed(
         if reply is not Reply.YES:
             ctx.console.print("Nothing was approved.")
             return reply, ()
-    return ask_for_confirmations(ctx, stored, examination.external_values, ticked=ticked)
+    reply, given = ask_for_confirmations(ctx, stored, examination.external_values, ticked=ticked)
+    return ask_for_tools(ctx, stored, given) if reply is Reply.YES else (reply, given)
 
 
 def _decide(

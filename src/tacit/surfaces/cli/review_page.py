@@ -24,7 +24,7 @@ from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
-from tacit.gate.review_rules import has_severe_findings
+from tacit.gate.review_rules import has_severe_findings, tool_keys
 from tacit.gate.support import Doubt
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
@@ -287,7 +287,7 @@ def ask(ctx: CommandContext, question: str) -> Reply:
         typed = click.prompt(f"{question} [y/N]", default="n", show_default=False, show_choices=False, type=known)
         if typed != "?":
             return words[typed]
-        ctx.console.print("[dim]y: yes, I know this one.  n: no; it is not approved.  q: stop here.[/dim]")
+        ctx.console.print("[dim]y: yes, I know this one.  n: no.  q: stop here.[/dim]")
 
 
 def ask_for_confirmations(
@@ -315,6 +315,16 @@ def ask_for_confirmations(
             return reply, ()
         given.append(external.key)
     return Reply.YES, tuple(given)
+
+
+def ask_for_tools(ctx: CommandContext, stored: StoredVersion, ticked: tuple[str, ...]) -> tuple[Reply, tuple[str, ...]]:
+    """Ask for each tool that a version asks for whether it is unlocked; without a yes it is approved and unlocks nothing."""
+    for key, tool in tool_keys(stored.version).items():
+        reply = Reply.YES if key in ticked else ask(ctx, f"It asks for the tool `{clean(tool)}`. Unlock it?")
+        if reply is Reply.QUIT:
+            return reply, ()
+        ticked = (*ticked, key) if reply is Reply.YES and key not in ticked else ticked
+    return Reply.YES, ticked
 
 
 def grave_ones(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> list[Finding]:
@@ -350,6 +360,7 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "capabilities": fields(examination.needs, *CATEGORIES),
         "declared": content.capabilities,
         "from_outside": from_outside(version),
+        "tools": [*tool_keys(version)],
         "ticks": [fields(external, "key", "kind", "value", "field") for external in examination.external_values],
         "checks": examination.checks,
         "approved_before": before,
