@@ -327,11 +327,10 @@ class Tacit:
         name: str,
         *,
         home: Path | None = None,
-        tools: Sequence[str] | None = None,
         allowed: Capabilities | Sequence[str] | None = None,
         surface: str = "api",
     ) -> Applied:
-        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows and unlocks.
+        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it unlocks.
 
         The learned skills in it, overlays included, are stored as a use, so that their outcome can be recorded.
         """
@@ -346,9 +345,8 @@ class Tacit:
             self.context.store.add(use)
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
-        gated = render.gate_tools([entry], tools) if tools is not None else None
         unlocked = self.reviews.unlocked_tools(learned)
-        return Applied(entry=entry, text=text, files=files, tools=gated, unlocked=unlocked, use_id=use_id)
+        return Applied(entry=entry, text=text, files=files, unlocked=unlocked, use_id=use_id)
 
     def _use(self, version_ids: tuple[str, ...], task: str, **fields: Any) -> Use:
         commit = commit_at_work(self.context.project)

@@ -363,12 +363,10 @@ def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Tac
     version_id = loop.propose(overlay, by="ann", origin=Origin.USER).version_id
     assert loop.apply("release").use_id == "", "nothing learned was shown"
     loop.review(version_id, "approve", by="ann")
-    applied = loop.apply("release", tools=["Bash", "Read", "Write"])
+    applied = loop.apply("release")
     assert applied.text.index("Tag and push.") < applied.text.index("Write the notes first.")
     assert applied.files == ("references/tags.md",)
     assert applied.read("references/tags.md") == b"v1, v2"
-    assert applied.tools is not None
-    assert applied.tools.denied == ("Write",)
     assert loop.archive.use(applied.use_id).version_ids == (version_id,)
     (evidence,) = loop.record(applied.use_id, outcome="success")
     assert evidence.version_id == version_id
@@ -431,6 +429,8 @@ def test_apply_tells_which_tools_a_person_unlocked(shop: Tacit) -> None:
     shop.review(first, "approve", by="ann", ticked=["tool:Read"])
     applied = shop.apply("release")
     assert (applied.entry.tools, applied.unlocked) == (("Bash(git:*)", "Read"), ("Read",))
+    assert applied.unlocks("Read", "docs/a.md")
+    assert not applied.unlocks("Bash", "git tag v1")
     shop.review(first, "retire", by="ann")
     shop.review(first, "restore", by="ann")
     assert shop.apply("release").unlocked == ("Read",), "it need not be confirmed again"

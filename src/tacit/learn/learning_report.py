@@ -62,11 +62,14 @@ class Applied:
     entry: render.Entry
     text: str
     files: tuple[str, ...]
-    tools: render.GatedTools | None
     unlocked: tuple[str, ...] = ()
     """The tools that it and its overlays ask for and a person confirmed at review."""
     use_id: str = ""
     """The use to record its outcome under; empty for a static skill without overlays."""
+
+    def unlocks(self, tool: str, argument: str = "") -> bool:
+        """Whether a call is within the tools that a person unlocked."""
+        return any(render.covers(pattern, tool, argument) for pattern in self.unlocked)
 
     def read(self, path: str) -> bytes:
         """Read one of its files."""

@@ -43,7 +43,7 @@ class StaticSkills:
         What is known by its name extends what it extended before, or nothing.
         """
         content = candidate.content
-        if content.extends or candidate.revises or content.kind not in _KINDS:
+        if content.extends or content.sub_skills or candidate.revises or content.kind not in _KINDS:
             return candidate
         if known := self._store.catalogue(name=content.name, kinds={content.kind}):
             return extend(candidate, known[-1].version.content.extends)

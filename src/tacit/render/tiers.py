@@ -3,15 +3,14 @@
 Entries of the catalogue → text. Tier 1 keeps to a token budget; tier 2 puts a skill's overlays behind its own text;
 tier 3 reads one bundled file and refuses every path that leads out of the skill's folder. Nothing is loaded eagerly.
 
-Active skills may also narrow the tools at hand, by patterns such as ``Bash(git:*)``. Nothing here runs a tool or asks a
-person; where a client has its own permission rules, those still apply.
+A skill may ask for tools, by patterns such as ``Bash(git:*)``. Nothing here runs a tool or asks a person; where a client has
+its own permission rules, those still apply.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -153,80 +152,17 @@ _PATTERN = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<argument>.*)\))?", re.DOTALL)
 _CHAINING = re.compile(r"[;|&<>`\n]|\$\(")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPattern:
-    """A tool by name (``*`` allowed), and optionally a pattern for its argument."""
-
-    tool: str
-    argument: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> ToolPattern:
-        """Read one pattern; text that is none stands for a tool of exactly that name."""
-        match = _PATTERN.fullmatch(text)
-        return cls(match["tool"], match["argument"]) if match else cls(text)
-
-    def names(self, tool: str) -> bool:
-        """Whether it speaks of this tool."""
-        return fnmatchcase(tool, self.tool)
-
-    def covers(self, argument: str) -> bool:
-        """Whether it lets this argument through; a pattern never covers a chained command."""
-        if self.argument in (None, "", "*"):
-            return True
-        assert self.argument is not None
-        if argument == self.argument:
-            return True
-        if _CHAINING.search(argument):
-            return False
-        prefix = self.argument.removesuffix(":*")
-        if prefix != self.argument:
-            return argument == prefix or argument.startswith(prefix + " ")
-        return fnmatchcase(argument, self.argument)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedTools:
-    """Which of the tools at hand the active skills leave open."""
-
-    allowed: tuple[str, ...]
-    denied: tuple[str, ...]
-    reasons: Mapping[str, str]
-    """Tool → why it is allowed or denied."""
-    patterns: tuple[ToolPattern, ...] = ()
-    """What limits the arguments; empty means no limit."""
-    missing: tuple[str, ...] = ()
-    """Patterns that name no tool at hand."""
-
-    def permits(self, tool: str, argument: str = "") -> bool:
-        """Whether this call is within what the active skills allow."""
-        if tool not in self.allowed:
-            return False
-        return not self.patterns or any(p.names(tool) and p.covers(argument) for p in self.patterns)
-
-
-def gate_tools(active: Iterable[Entry], available: Sequence[str]) -> GatedTools:
-    """Narrow the tools at hand to those that the active skills declare.
-
-    Without a declaration everything stays open. With one, a tool is open if any active skill names it; an active skill
-    that declares nothing neither narrows nor widens.
-    """
-    declared = [(skill.name, ToolPattern.parse(tool)) for skill in active for tool in skill.tools]
-    if not declared:
-        reasons = dict.fromkeys(available, "no active skill limits the tools")
-        return GatedTools(allowed=tuple(available), denied=(), reasons=reasons)
-    skills = ", ".join(dict.fromkeys(name for name, _ in declared))
-    reasons, allowed = {}, []
-    for tool in available:
-        naming = ", ".join(dict.fromkeys(name for name, pattern in declared if pattern.names(tool)))
-        reasons[tool] = f"allowed by {naming}" if naming else f"not among the allowed-tools of {skills}"
-        if naming:
-            allowed.append(tool)
-    patterns = tuple(dict.fromkeys(pattern for _, pattern in declared))
-    return GatedTools(
-        allowed=tuple(allowed),
-        denied=tuple(tool for tool in available if tool not in allowed),
-        reasons=reasons,
-        patterns=patterns,
-        missing=tuple(p.tool for p in patterns if not any(p.names(tool) for tool in available)),
-    )
+def covers(pattern: str, tool: str, argument: str = "") -> bool:
+    """Whether a pattern such as `Read` or `Bash(git:*)` lets a call through; it never covers a chained command."""
+    match = _PATTERN.fullmatch(pattern)
+    name, wanted = (match["tool"], match["argument"]) if match else (pattern, None)
+    if not fnmatchcase(tool, name):
+        return False
+    if wanted in (None, "", "*", argument):
+        return True
+    if _CHAINING.search(argument):
+        return False
+    prefix = wanted.removesuffix(":*")
+    if prefix != wanted:
+        return argument == prefix or argument.startswith(prefix + " ")
+    return fnmatchcase(argument, wanted)
