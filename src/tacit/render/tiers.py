@@ -152,7 +152,7 @@ _PATTERN = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<argument>.*)\))?", re.DOTALL)
 _CHAINING = re.compile(r"[;|&<>`\n]|\$\(")
 
 
-def covers(pattern: str, tool: str, argument: str = "") -> bool:
+def covers(pattern: str, tool: str, argument: str) -> bool:
     """Whether a pattern such as `Read` or `Bash(git:*)` lets a call through; it never covers a chained command."""
     match = _PATTERN.fullmatch(pattern)
     name, wanted = (match["tool"], match["argument"]) if match else (pattern, None)
