@@ -99,7 +99,8 @@ def test_reviewing_is_refused_in_an_agents_shell_even_at_a_terminal(learned: Ter
 
 def test_a_person_reviews_one_by_one_at_a_terminal(learned: Terminal) -> None:
     waiting = learned.run("review", "--json").json["waiting"]
-    done = learned.type("review", answers={"[q]uit:": "a\n", "Is it right? [y/N]:": "y\n"})
+    answers = {"[q]uit:": "a\n", "Is it right? [y/N]:": "y\n", "Apply it? [y/N]:": "n\n"}
+    done = learned.type("review", answers=answers)
     assert done.code == 0, done.out
     statuses = learned.run("stats", "--json").json["skills"]
     assert statuses.get("trial", 0) == len({item["skill_id"] for item in waiting})

@@ -20,7 +20,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.render.skill_md import PREFIX
+from tacit.render.skill_md import MARKER, PREFIX
 from tacit.surfaces.cli.report import Column, Columns, clean, fields, one_line, safe
 
 STATUS_STYLE = {
@@ -165,7 +165,7 @@ def skill_page(content: SkillContent) -> Group:
     others = "\n".join(line.strip().removeprefix(PREFIX) for line in rest)
     return Group(
         f"[bold]{safe(content.name)}[/bold] ({content.kind}): {safe(content.description)}",
-        Syntax(text.strip(), "markdown", background_color="default", word_wrap=True),
+        Syntax(text.replace(MARKER, "", 1).strip(), "markdown", background_color="default", word_wrap=True),
         *([f"[dim]{escape(others)}[/dim]"] if others else []),
     )
 
