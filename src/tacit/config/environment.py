@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,7 +98,8 @@ def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str,
 _REMOVED = re.compile(
     r"(?:PYTHON|PYTEST|PY_|NODE|NPM_|YARN_|PNPM_|BUN_|DENO_|JEST|VITEST|MOCHA|CYPRESS|PLAYWRIGHT|LD_|DYLD_|GIT_|MAKE|MFLAGS|"
     r"GNUMAKE|GOFLAGS|GOTEST|CARGO_|RUST|JAVA_TOOL|_JAVA|JDK_JAVA|MAVEN_|MVN_|GRADLE_|PERL5|PERL_|RUBY|BUNDLE_|GEM_|PHP|"
-    r"COVERAGE|COV_|TOX|NOX|UNITTEST|MYPY|RUFF|FLAKE8|PYLINT|ESLINT|TSC_|CTEST|BASH_|BASHOPTS|SHELLOPTS|ZDOTDIR|PROMPT_COMMAND|"
+    r"COVERAGE|COV_|TOX|NOX|UNITTEST|MYPY|RUFF|FLAKE8|PYLINT|ESLINT|TSC_|CTEST|BASH_|BASHOPTS|SHELLOPTS|ZDOTDIR|"
+    r"PROMPT_COMMAND|"
     r"DOTNET_|VSTEST|MSBUILD).*|ENV|SKIP|IFS|CDPATH|PS4",
     re.IGNORECASE,
 )
@@ -130,6 +131,60 @@ def check_environment(
     kept["PATH"] = search_path or _outside(env.get("PATH", os.defpath), workspace)
     kept["PYTHONIOENCODING"] = "utf-8"
     return kept
+
+
+_KEPT = re.compile(
+    r"LANG|LANGUAGE|LC_\w+|TZ|TERM|USER|LOGNAME|SSL_CERT_(?:FILE|DIR)|NIX_SSL_CERT_FILE|(?:RUSTUP|PYENV|RBENV|GOENV|"
+    r"NODENV)_(?:TOOLCHAIN|VERSION)"
+)
+"""Variables that a check in a clean copy sees as they are."""
+_TOOLCHAIN = re.compile(
+    r"RUSTUP_HOME|GOROOT|GOMODCACHE|JAVA_HOME|JDK_HOME|M2_HOME|MAVEN_HOME|GRADLE_HOME|NVM_DIR|FNM_DIR|PYENV_ROOT|"
+    r"RBENV_ROOT|GEM_HOME|GEM_PATH|"
+    r"VOLTA_HOME|ASDF_DIR|ASDF_DATA_DIR|MISE_DATA_DIR|SDKMAN_DIR|ANDROID_HOME|ANDROID_SDK_ROOT|CONDA_PREFIX|"
+    r"DOTNET_ROOT|BUN_INSTALL|PNPM_HOME"
+)
+"""Variables that name the folder of a toolchain."""
+TOOL_FOLDERS = tuple(
+    ".rustup .cargo/bin .cargo/registry .cargo/git go/pkg/mod go/bin .m2/repository .m2/wrapper .gradle/wrapper .gradle/caches "
+    ".pyenv .nvm .rbenv .rvm .asdf .volta .sdkman .gem .local/bin .local/lib .local/share/uv "
+    ".local/share/mise .local/share/gem "
+    ".local/share/pnpm "
+    ".bun .deno .dotnet .nuget/packages .cache/ms-playwright .cache/pypoetry miniconda3 anaconda3 miniforge3 mambaforge".split()
+)
+"""Where toolchains lie below a home folder: programs and what they have downloaded, and no settings."""
+
+
+def clean_environment(
+    workspace: Path,
+    home: Path,
+    *,
+    is_newer: Callable[[Path], bool],
+    search_path: str = "",
+    variables: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the few variables of a check in a clean copy: where its toolchain is, and nothing that changes what it does.
+
+    A folder that a variable names, or that programs are looked for in, counts only if it was not made since (`is_newer`).
+    """
+    env = os.environ if variables is None else variables
+    own = Path(account_home() or env.get("HOME") or home)
+    kept = {name: value for name, value in env.items() if _KEPT.fullmatch(name)}
+    for name, value in env.items():
+        if _TOOLCHAIN.fullmatch(name) and value.startswith("/") and not is_newer(Path(value)):
+            kept[name] = value
+    folders = _outside(env.get("PATH", os.defpath), workspace).split(os.pathsep)
+    usual = [
+        folder
+        for folder in folders
+        if is_usual_place(Path(folder)) or (folder.endswith("/bin") and not is_newer(Path(folder)))
+    ]
+    kept["PATH"] = search_path or os.pathsep.join(usual) or os.defpath
+    rustup = env.get("RUSTUP_HOME") or str(own / ".rustup")
+    if Path(rustup).is_dir() and not is_newer(Path(rustup)):
+        kept["RUSTUP_HOME"] = rustup
+    usual_home = {"HOME": str(home), "PYTHONIOENCODING": "utf-8", "GOENV": "off", "GOTOOLCHAIN": "local"}
+    return kept | usual_home
 
 
 _REDIRECTS = re.compile(

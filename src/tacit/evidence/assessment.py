@@ -1,38 +1,31 @@
 """Assessment: did an attempt succeed, and who verified it?
 
-Machine-verified success needs a check (tests, build, linter, a condition that the user named) that ran after the last
-change, ended with exit status 0 that nothing could mask, was not rewritten by the agent, and leaves no earlier failure
-open. Writing tests is part of the work: then a check must pass that does not rest on them (types, a build, a linter, or
-tests of files that the agent did not touch). A check that failed last is a verified failure; one that could not run is no
+A check that is only seen in a log counts as machine-verified by one rule: it ran in a plain, known form after the last change
+and passed, it leaves no earlier failure open, and nothing that decides checks was changed in the session, by the agent or a
+subagent. Whatever is not known to be plain or harmless leaves the outcome unknown, and accuses nobody: then a check that Tacit
+runs itself (`evidence.verifiers`) can show it. A check that failed last is a verified failure; one that could not run is no
 evidence. A clear rejection by the user outweighs a passing check; a clear acceptance does not outweigh a check that still
-fails. Everything else is unknown. An outcome in an imported document counts only if the importing person trusts it.
+fails. An outcome in an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Self
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.evidence.check_strength import checks_in, filled_in, hollow, pointed_outside, reaches_for_the_tests, swaps
+from tacit.evidence.deciding_files import ENDS_PROCESS, decides_checks
+from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_elsewhere, plain_check
 from tacit.evidence.verifiers.test_results import count_results
-from tacit.evidence.workspace_changes import (
-    Reach,
-    WorkspaceChange,
-    changes,
-    decides_checks,
-    shell_changes,
-    tests_written,
-)
+from tacit.evidence.workspace_changes import StepEffect, WorkspaceChange, shell_effect, step_effect
 from tacit.text.exit_status import masks_exit
-from tacit.text.shell import BARE, Command, is_check, parse_command
+from tacit.text.shell import Command, is_check, nested_script, parse_command
 from tacit.text.tool_calls import command_of
 
 _HEAD = 400  # what comes later is about something else
@@ -186,7 +179,7 @@ _NO_PROGRAM = re.compile(
 )
 _NOTHING_RAN = re.compile(
     r"collected 0 items|no tests ran|\bRan 0 tests|\b0 passing|no tests to run|No tests? (?:files )?found|\[no test files\]"
-    r"|running 0 tests|Tests: +\d+ skipped, \d+ total",
+    r"|running 0 tests|Tests: +\d+ skipped, \d+ total|Tests are skipped",
     re.IGNORECASE,
 )
 _SOMETHING_RAN = re.compile(
@@ -195,37 +188,13 @@ _SOMETHING_RAN = re.compile(
 _SAYS_FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures)\b|\bFAILED \((?:failures|errors)=|^FAIL\b", re.MULTILINE
 )
-_RUNS_ITS_OPERANDS = frozenset(
-    "pytest py.test unittest doctest jest vitest mocha ava tap rspec phpunit pest busted node make gmake just task "
-    "ninja".split()
-)
-_TESTING = re.compile(
-    r"test|spec|verify|jest|mocha|\bava\b|\btox\b|\bnox\b|karma|cypress|playwright|make (?:check|all|ci)|nose"
-)
-_NARROWING = frozenset("-k -m -t -g -run --grep --testNamePattern --select --filter --only".split())
-_EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --testPathIgnorePatterns".split())
-
-_PASSED_PACKAGE = re.compile(r"^ok\s+(\S+)\s+(?:[\d.]+s|\(cached\))\s*$", re.MULTILINE)
-"""A package whose tests passed, as Go names it."""
-_PASSED_FILE = re.compile(r"^\s*(?:PASS|✓)\s+(\S+\.(?:test|spec)\.\w+)", re.MULTILINE)
-"""A file whose tests passed, as Jest and Vitest name it; each runs in a context of its own."""
-
-_WITHOUT_TESTS = re.compile(
-    r"(?:tsc|vue-tsc|mypy|pyright|basedpyright|eslint|flake8|pylint|golangci-lint|staticcheck|shellcheck|ruff)(?: \w+)?"
-    r"|(?:cargo|go|zig|swift|dotnet) (?:check|build|clippy|vet)"
-    r"|(?:npm|pnpm|yarn|bun|make|just|task)(?: run)? (?:lint|build|check-?types|type-?check)(?::\w+)?"
-)
-"""Checks that run no tests."""
-_SETTING = frozenset({"export", "declare", "typeset", "readonly"})
-_REPLACING = re.compile(r"\s*(?:alias\s+([\w.-]+)=|function\s+([\w.-]+)|([\w.-]+)\s*\(\)).*", re.DOTALL)
-"""An alias or a function, with the name that it replaces."""
+_READ_AT_THE_END = re.compile(r"\s*(?:2>&1\s*)?\|\s*(?:tail|head)(?:\s+-n\s*|\s+-)?\s*(?:[1-9]\d*)?\s*$")
+"""What shows only the end or the beginning of a check's output, and hides its exit status."""
 _LONGEST_OUTPUT = 20_000
+_PROSE = (".md", ".rst", ".txt", ".adoc")
 _SCRATCH = ("/tmp/", "/var/tmp/", "/private/tmp/")
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([\w./-]+\.\w+)((?:::\S+)?)", re.MULTILINE)
 """A failed test as pytest names it: its file and its test."""
-
-_Made = Mapping[int, tuple[WorkspaceChange, ...]]
-"""Index of a step → its changes; steps without changes are left out."""
 
 
 class AssessmentCode(StrEnum):
@@ -255,16 +224,13 @@ class AssessmentCode(StrEnum):
     CHECK_STOPPED = "check_stopped", "the last check was {result}"
     CHECK_COULD_NOT_RUN = "check_could_not_run", "the last check, `{command}`, could not run"
     CHANGED_AFTER_CHECK = "changed_after_check", "something was changed after the last check (step {step})"
-    CHANGED_IN_CHECK_LINE = "changed_in_check_line", "something was changed after the check in `{command}`"
-    CHECK_REPLACED = "check_replaced", "`{setting}` puts something else in the place of what the check runs"
-    CHECK_ARGUMENTS_UNKNOWN = "check_arguments_unknown", "it is not known what `{words}` made the check read"
+    NOT_PLAIN = "not_plain", "`{command}` is not a check in a plain form, so Tacit would have to run one itself"
     CHECK_ELSEWHERE = "check_elsewhere", "the check ran in {place} or looked there, and the work was done elsewhere"
     EXIT_STATUS_PROVES_NOTHING = "exit_status_proves_nothing", "the exit status of `{command}` proves nothing"
-    CHECK_WEAKENED = "check_weakened", "the agent changed `{file}`, which decides what the check means"
-    CHECK_MAYBE_CHANGED = "check_maybe_changed", "step {step} may have changed what the check depends on"
-    WORK_SET_ASIDE = "work_set_aside", "the work was put aside before the last check"
-    LATER_CHECKS_CHANGED = "later_checks_changed", "`{command}` changes what later checks mean"
-    TEST_RUNNER_REACHED = "test_runner_reached", "the agent made a program reach for what runs the tests (step {step})"
+    DECIDING_FILE_CHANGED = "deciding_file_changed", "`{file}`, which may decide what the check means, was changed too"
+    EXIT_CHANGED = "exit_changed", "code was added that may end the run of the tests itself (step {step})"
+    EFFECT_UNKNOWN = "effect_unknown", "it is not known what `{command}` changed (step {step})"
+    SUBAGENT_UNSEEN = "subagent_unseen", "a subagent worked too, and what it changed is not known"
     FAILURE_UNANSWERED = "failure_unanswered", "`{command}` failed, and no later check shows that it is fixed"
 
 
@@ -279,48 +245,39 @@ class ExplainedAssessment:
     reason: CodedReason
 
 
+Mates = Callable[[], Iterable[Trajectory]]
+"""Gives the other attempts of the same session: earlier ones, and those of its subagents."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A step that ran a check, and the first check in its line."""
+    """A step that ran a check."""
 
     step: Step
     text: str
-    first: Command
+    plain: PlainCheck | None
+    """What it checked, where every check in its line is plain."""
     passed: bool
-    astray: CodedReason | None = None
-    """Why it did not check the work, whatever its result; None if it did."""
-
-    @property
-    def label(self) -> str:
-        return f"{self.first.program} {self.first.subcommand}".strip()
-
-    @property
-    def excluded(self) -> set[str]:
-        """What it excludes."""
-        words = self.first.words
-        named = {word for word in words if word.split("=")[0] in _EXCLUDING}
-        return named | {word for flag, word in pairwise(words) if flag == "-k" and "not " in word}
-
-    @property
-    def chosen(self) -> set[str]:
-        """What it is limited to; empty means everything."""
-        flags = {word for word in self.first.words if word.split("=")[0] in _NARROWING | _EXCLUDING}
-        return flags | set(self.first.operands)
+    """Whether it passed by an exit status, or by a count, that nothing could hide."""
+    elsewhere: str = ""
 
 
-def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
+def assess(trajectory: Trajectory, *, trust_claim: bool = False, mates: Mates = tuple) -> Assessment:
     """Return the outcome of an attempt, as far as it is shown independently of the agent."""
-    return explain_assessment(trajectory, trust_claim=trust_claim).assessment
+    return explain_assessment(trajectory, trust_claim=trust_claim, mates=mates).assessment
 
 
-def explain_assessment(trajectory: Trajectory, *, trust_claim: bool = False) -> ExplainedAssessment:
+def explain_assessment(
+    trajectory: Trajectory, *, trust_claim: bool = False, mates: Mates = tuple
+) -> ExplainedAssessment:
     """Assess an attempt like `assess`, and return the code of the reason too."""
     claimed = _claimed(trajectory, trusted=trust_claim)
     if claimed and claimed.assessment.grade is Grade.MACHINE:
         return claimed
-    made = {step.index: found for step in trajectory.actions if (found := changes(step))}
+    effects = {step.index: step_effect(step) for step in trajectory.actions}
+    made = {index: effect.changes for index, effect in effects.items() if effect.changes}
     checks = list(_checks(trajectory, made))
-    seen = _seen(checks, made, trajectory)
+    seen = _seen(checks, effects, trajectory, mates)
     shown = seen.assessment
     stated = _stated_by_user(trajectory, made)
     if stated and stated.assessment.verified_failure and not shown.verified_failure:
@@ -356,7 +313,7 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> ExplainedAssessment | 
     return _explained(coded(code, **values), outcome, Grade.SELF)
 
 
-def _stated_by_user(trajectory: Trajectory, made: _Made) -> ExplainedAssessment | None:
+def _stated_by_user(trajectory: Trajectory, made: Collection[int]) -> ExplainedAssessment | None:
     """The user's last clear statement on the result, if the agent did not continue working after it."""
     actions = [step.index for step in trajectory.actions]
     if not actions:
@@ -374,91 +331,74 @@ def _stated_by_user(trajectory: Trajectory, made: _Made) -> ExplainedAssessment 
     return _explained(coded(code, reply=_short(text)), found, Grade.HUMAN, verifier="reply", step=at)
 
 
-def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> ExplainedAssessment:
+def _seen(
+    checks: Sequence[_Check], effects: Mapping[int, StepEffect], trajectory: Trajectory, mates: Mates
+) -> ExplainedAssessment:
     """The outcome that the steps themselves show."""
-    workspace = trajectory.environment.workspace
     if not checks:
         return _explained(coded(AssessmentCode.NO_CHECK))
     last = checks[-1]
+    at, command = last.step.index, _short(last.text)
     if last.step.failed:
-        command, at = _short(last.text), last.step.index
         if last.step.result is not StepResult.FAILED:
             return _explained(coded(AssessmentCode.CHECK_STOPPED, result=str(last.step.result)), step=at)
         if _could_not_run(last):
             return _explained(coded(AssessmentCode.CHECK_COULD_NOT_RUN, command=command), step=at)
         failed = coded(AssessmentCode.CHECK_FAILED, command=command)
         return _explained(failed, Outcome.FAILURE, Grade.MACHINE, verifier=last.text, step=at)
-    weakened, proof = _weakened(made, last, workspace), last
-    tests = tests_written(trajectory) if weakened and last.passed else {}
-    if independent := [check for check in checks if check.passed and _rests_on_others(check, tests)]:
-        weakened, proof = None, independent[-1]
     doubt = (
-        _changed_later(made, proof)
-        or proof.astray
-        or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=_short(proof.text)) if not proof.passed else None)
-        or weakened
-        or _overrun(made, checks, workspace)
-        or _put_aside(made, proof)
-        or _rigged(trajectory, made, last)
-        or _unanswered(made, checks, tests)
+        _changed_later(effects, last)
+        or (coded(AssessmentCode.NOT_PLAIN, command=command) if last.plain is None else None)
+        or (coded(AssessmentCode.CHECK_ELSEWHERE, place=_short(last.elsewhere)) if last.elsewhere else None)
+        or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=command) if not last.passed else None)
+        or _unanswered(checks)
+        or _decided_by_session(trajectory, effects, checks)
+        or _decided_by_mates(trajectory, effects, list(mates()))
     )
     if doubt:
-        return _explained(doubt, step=proof.step.index)
-    reason = coded(AssessmentCode.PASSED, command=_short(proof.text))
-    return _explained(reason, Outcome.SUCCESS, Grade.MACHINE, verifier=proof.text, step=proof.step.index)
+        return _explained(doubt, step=at)
+    return _explained(
+        coded(AssessmentCode.PASSED, command=command), Outcome.SUCCESS, Grade.MACHINE, verifier=last.text, step=at
+    )
 
 
-def _rests_on_others(check: _Check, tests: Mapping[int, tuple[str, ...]]) -> bool:
-    """Whether a passing check shows something beside the tests that the agent wrote: it runs none, or others passed as well.
-
-    Only runners that keep test files apart count: in one process a test file may change what the others see.
-    """
-    if not tests or not check.label:
-        return False
-    if _WITHOUT_TESTS.fullmatch(check.label):
-        return True
-    files = [PurePosixPath(file) for step in tests.values() for file in step]
-    seen = check.step.observation[-_LONGEST_OUTPUT:]
-    if check.label == "go test":
-        packages = {package.rsplit("/", 1)[-1] for package in _PASSED_PACKAGE.findall(seen)}
-        return bool(packages - {file.parent.name for file in files})
-    names = {PurePosixPath(file).name for file in _PASSED_FILE.findall(seen)}
-    return bool(names - {file.name for file in files})
-
-
-def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
+def _checks(trajectory: Trajectory, made: Mapping[int, tuple[WorkspaceChange, ...]]) -> Iterator[_Check]:
     named = checks_named_by_user(trajectory)
     places = _places(made, trajectory.environment.workspace)
     for step in trajectory.actions:
         text = command_of(step.tool, step.arguments)
         commands = parse_command(text) if text else ()
-        first = next((command for command in commands if is_check(command)), None)
-        if first is None and (only := only_command(commands)) and step.index > named.get(only.text, step.index):
-            first = only
-        if first is not None:
-            asked = {line for line, index in named.items() if index < step.index}
-            astray = _astray([*checks_in(text)] or [first], places, asked=asked)
-            passed = step.result is StepResult.OK and not _proves_nothing(step, text)
-            yield _Check(step, text, first, passed=passed, astray=astray)
+        only = only_command(commands)
+        by_user = only is not None and step.index > named.get(only.text, step.index)
+        if not by_user and not any(map(is_check, commands)):
+            continue
+        asked = frozenset(line for line, index in named.items() if index < step.index)
+        found = [(command, _plain(command, asked)) for command in _commands_of_checks(commands, asked)]
+        plain = found[-1][1] if found and all(each for _, each in found) else None
+        elsewhere = next((there for command, _ in found if (there := looks_elsewhere(command, places))), "")
+        yield _Check(step, text, plain, passed=_passed(step, text), elsewhere=elsewhere)
 
 
-def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]) -> CodedReason | None:
-    """Why checks did not check the work: replaced programs, unreadable arguments, or another folder."""
-    for command in checks:
-        if command.text not in asked:
-            if found := hollow(command) or next((one for one in command.assignments if swaps(one, places[0])), ""):
-                return coded(AssessmentCode.CHECK_REPLACED, setting=_short(found))
-            if found := filled_in(command):
-                return coded(AssessmentCode.CHECK_ARGUMENTS_UNKNOWN, words=_short(found))
-        if there := pointed_outside(command, places, above=True):
-            return coded(AssessmentCode.CHECK_ELSEWHERE, place=_short(there))
-    return None
+def _commands_of_checks(commands: Sequence[Command], asked: frozenset[str]) -> Iterator[Command]:
+    """The checks of a line, also those in a script that a shell is called to run."""
+    for command in commands:
+        nested = nested_script(command)
+        if nested and command.text not in asked and all(map(is_plain_setting, command.assignments)):
+            yield from _commands_of_checks(parse_command(nested), asked)
+        elif is_check(command) or command.text in asked:
+            yield command
 
 
-def _places(made: _Made, workspace: str) -> list[str]:
+def _plain(command: Command, asked: frozenset[str]) -> PlainCheck | None:
+    """What a command checks; one that the user named as a condition is plain as it stands."""
+    found = plain_check(command)
+    return found or (PlainCheck(command.text, tests=True) if command.text in asked else None)
+
+
+def _places(made: Mapping[int, tuple[WorkspaceChange, ...]], workspace: str) -> list[str]:
     """Where the work was done: the workspace, and what was changed outside it; scratch files count only if nothing
     else was."""
-    files = [change.file for found in made.values() for change in found if change.file and change.reach is Reach.NAMED]
+    files = [change.file for found in made.values() for change in found if change.file]
     outside = [file for file in files if file.startswith("/") and not _is_in(file, workspace)]
     lasting = [file for file in outside if not file.startswith(_SCRATCH)]
     return [workspace, *(lasting if len(outside) < len(files) else outside)]
@@ -470,127 +410,139 @@ def _is_in(file: str, workspace: str) -> bool:
 
 def _could_not_run(check: _Check) -> bool:
     step = check.step
-    no_tests = check.first.program == "pytest" and step.exit_code in _PYTEST_NOTHING_RAN
+    no_tests = "pytest" in check.text and step.exit_code in _PYTEST_NOTHING_RAN
     return step.exit_code in _COULD_NOT_RUN or no_tests or bool(_NO_PROGRAM.search(step.observation[-2000:]))
 
 
-def _proves_nothing(step: Step, text: str) -> bool:
-    """Whether status 0 shows nothing: masked, not waited for, or contradicted by the output."""
+def _passed(step: Step, text: str) -> bool:
+    """Whether a check passed: by its exit status, or by the counts at the end of its output where only that was shown."""
+    if step.result is not StepResult.OK or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
+        return False
     seen = step.observation
-    if masks_exit(text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
-        return True
     if _SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)):
-        return True
+        return False
     counted = count_results(seen[-_LONGEST_OUTPUT:])
-    return counted is not None and counted.left_out > 0 and not counted.passed and not counted.failed
+    if counted and (counted.failed or (counted.left_out and not counted.passed)):
+        return False
+    if not masks_exit(text):
+        return True
+    cut = _READ_AT_THE_END.search(text)
+    return bool(cut and counted and counted.passed) and not masks_exit(text[: cut.start()] if cut else text)
 
 
-def _changed_later(made: _Made, last: _Check) -> CodedReason | None:
+def _changed_later(effects: Mapping[int, StepEffect], last: _Check) -> CodedReason | None:
     commands = parse_command(last.text)
-    at = max((i for i, command in enumerate(commands) if is_check(command)), default=commands.index(last.first))
-    while commands[at].connector == "|":  # a reader of its output belongs to the check
+    at = max((i for i, command in enumerate(commands) if is_check(command)), default=0)
+    while at < len(commands) and commands[at].connector == "|":  # a reader of its output belongs to the check
         at += 1
-    if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
-        return coded(AssessmentCode.CHANGED_IN_CHECK_LINE, command=_short(last.text))
-    later = next((index for index in made if index > last.step.index), None)
+    if any(shell_effect(command.text).changes for command in commands[at + 1 :]):
+        return coded(AssessmentCode.CHANGED_AFTER_CHECK, step=last.step.index)
+    later = next((i for i, effect in effects.items() if i > last.step.index and effect.changes), None)
     return None if later is None else coded(AssessmentCode.CHANGED_AFTER_CHECK, step=later)
 
 
-def _weakened(made: _Made, last: _Check, workspace: str) -> CodedReason | None:
-    """Whether the agent changed something that the check depends on or runs."""
-    run = {PurePosixPath(last.first.program).name}
-    if last.first.program in _RUNS_ITS_OPERANDS:
-        given = (*last.first.operands, *(flag.partition("=")[2] for flag in last.first.flags))
-        run |= {PurePosixPath(word.split("::")[0]).name for word in given if word}
-        run |= {f"{name}.py" for name in run}
-    for file in dict.fromkeys(change.file for found in made.values() for change in found if change.file):
-        if decides_checks(file, workspace) or PurePosixPath(file).name in run:
-            return coded(AssessmentCode.CHECK_WEAKENED, file=file)
-    return None
+def _decided_by_session(
+    trajectory: Trajectory, effects: Mapping[int, StepEffect], checks: Sequence[_Check]
+) -> CodedReason | None:
+    """What decides checks and was changed by these steps, or may have been.
 
-
-def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> CodedReason | None:
-    """Whether something was unpacked, applied or added that may have changed the check."""
-    failures = [one.step.index for one in checks if one.step.result is StepResult.FAILED and not _could_not_run(one)]
-    for index, found in made.items():
-        for change in found:
-            late = any(failure < index for failure in failures)
-            away = change.file.startswith("/") and bool(workspace) and not _is_in(change.file, workspace)
-            spread = change.reach is Reach.ANYTHING or (change.reach is not Reach.NAMED and late)
-            if spread and not away:
-                return coded(AssessmentCode.CHECK_MAYBE_CHANGED, step=index)
-    return None
-
-
-def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> CodedReason | None:
-    """Whether shell settings replace or weaken checks, or a program was made to manipulate the test runner."""
+    What a session fetched or installed before it changed anything and before any check had a result is where it began.
+    """
+    last = checks[-1]
+    named = (
+        {PurePosixPath(word.split("::")[0]).name for word in last.plain.chosen}
+        if last.plain and last.plain.tests
+        else set()
+    )
+    written = {PurePosixPath(change.file).name for effect in effects.values() for change in effect.changes}
+    begun = min((check.step.index for check in checks if not _could_not_run(check)), default=0)
     for step in trajectory.actions:
-        text = command_of(step.tool, step.arguments)
-        if step.index >= last.step.index or step.result is StepResult.DENIED:
+        effect = effects[step.index]
+        if effect.setup and step.index < begun:
             continue
-        for command in parse_command(text, bare=True) if text else ():
-            given = command.operands if command.program in _SETTING else ()
-            given = command.assignments if command.program == BARE else given
-            taken = _REPLACING.match(command.text)
-            replaces = taken is not None and is_check(f"{taken[1] or taken[2] or taken[3]} test")
-            if replaces or any(swaps(setting, trajectory.environment.workspace) for setting in given):
-                return coded(AssessmentCode.LATER_CHECKS_CHANGED, command=_short(command.text))
-        if step.index in made and (not text or "<<" in text):
-            before, written = step.arguments.get("old_string"), text or " ".join(map(str, step.arguments.values()))
-            if reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""):
-                return coded(AssessmentCode.TEST_RUNNER_REACHED, step=step.index)
+        begun = min(begun, step.index) if effect.changes else begun
+        if doubt := _decided(step, effect, trajectory.environment.workspace):
+            return doubt
+        if run := next((change.file for change in effect.changes if PurePosixPath(change.file).name in named), ""):
+            return coded(AssessmentCode.DECIDING_FILE_CHANGED, file=_short(run))
+        own = next((script for script in effect.runs if PurePosixPath(script).name in written), "")
+        if (effect.unknown or own) and step.index <= last.step.index:
+            return coded(AssessmentCode.EFFECT_UNKNOWN, command=_short(effect.unknown or own), step=step.index)
     return None
 
 
-def _put_aside(made: _Made, last: _Check) -> CodedReason | None:
-    """Whether the work was set aside, so that the check ran on something else."""
-    working = aside = False
-    before = [change for index, found in made.items() if index < last.step.index for change in found]
-    for change in (*before, *shell_changes(last.text)):
-        aside = change.sets_aside and (working or aside)
-        working = working or not change.sets_aside
-    return coded(AssessmentCode.WORK_SET_ASIDE) if aside else None
-
-
-def _unanswered(made: _Made, checks: Sequence[_Check], tests: Collection[int] = ()) -> CodedReason | None:
-    """An earlier failed check that no later one repeats; failed tests are answered only as they were when they failed."""
-    for failed in checks:
-        later_tests = [index for index in tests if index > failed.step.index and _TESTING.search(failed.label)]
-        end = min(later_tests, default=checks[-1].step.index + 1)
-        if failed.step.result is StepResult.FAILED and not any(
-            _answers(later, failed, made) for later in checks if failed.step.index < later.step.index < end
+def _decided(step: Step, effect: StepEffect, workspace: str) -> CodedReason | None:
+    for change in effect.changes:
+        if change.file and decides_checks(change.file, workspace):
+            return coded(AssessmentCode.DECIDING_FILE_CHANGED, file=_short(change.file))
+        before = str(step.arguments.get("old_string", ""))
+        if set(ENDS_PROCESS.findall(change.text)) - set(ENDS_PROCESS.findall(before)) and not change.file.endswith(
+            _PROSE
         ):
-            return coded(AssessmentCode.FAILURE_UNANSWERED, command=_short(failed.text))
+            return coded(AssessmentCode.EXIT_CHANGED, step=step.index)
     return None
 
 
-def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:
+def _decided_by_mates(
+    trajectory: Trajectory, effects: Mapping[int, StepEffect], mates: Sequence[Trajectory]
+) -> CodedReason | None:
+    """What decides checks and was changed by the other attempts of the session; of subagents also what is not known."""
+    delegated = sum(effect.delegates for effect in effects.values())
+    if delegated > sum(bool(mate.parent_session_id) for mate in mates):
+        return coded(AssessmentCode.SUBAGENT_UNSEEN)
+    written = {
+        PurePosixPath(change.file).name
+        for changed in (*effects.values(), *(step_effect(step) for mate in mates for step in mate.actions))
+        for change in changed.changes
+    }
+    if run := next(
+        (script for effect in effects.values() for script in effect.runs if PurePosixPath(script).name in written), ""
+    ):
+        return coded(AssessmentCode.EFFECT_UNKNOWN, command=_short(run), step=0)
+    for mate in mates:
+        together = bool(mate.parent_session_id or trajectory.parent_session_id)
+        for step in mate.actions:
+            effect = step_effect(step)
+            if doubt := _decided(step, effect, mate.environment.workspace):
+                return doubt
+            if together and (effect.unknown or any(PurePosixPath(script).name in written for script in effect.runs)):
+                return coded(
+                    AssessmentCode.EFFECT_UNKNOWN, command=_short(effect.unknown or effect.runs[0]), step=step.index
+                )
+    return None
+
+
+def _unanswered(checks: Sequence[_Check]) -> CodedReason | None:
+    """An earlier failed check that no later one repeats."""
+    for failed in checks:
+        if failed.step.result is StepResult.FAILED and not _could_not_run(failed):
+            later = [check for check in checks if check.step.index > failed.step.index]
+            if not any(_answers(check, failed) for check in later):
+                return coded(AssessmentCode.FAILURE_UNANSWERED, command=_short(failed.text))
+    return None
+
+
+def _still_failing(made: Collection[int], checks: Sequence[_Check]) -> bool:
     """Whether a check fails in the present state: nothing changed since, and no later check repeats it."""
     failed = (check for check in checks if check.step.result is StepResult.FAILED and not _could_not_run(check))
     return any(
         not any(index > check.step.index for index in made)
-        and not any(_answers(later, check, made) for later in checks if later.step.index > check.step.index)
+        and not any(_answers(later, check) for later in checks if later.step.index > check.step.index)
         for check in failed
     )
 
 
-def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
-    """Whether a later check repeats a failed one: the same check or tests, not fewer, unless something was changed."""
-    if not later.passed or later.astray or later.excluded - failed.excluded:
+def _answers(later: _Check, failed: _Check) -> bool:
+    """Whether a later check looks at what failed: the same check, all tests, or the failed tests by name."""
+    if not later.passed or later.elsewhere or later.plain is None:
         return False
-    if later.first.program in ("pytest", "py.test"):  # it must include every test that is known to have failed
-        given = [word.removeprefix("./").rstrip("/") for word in later.first.operands]
-        paths = [word for word in given if "/" in word or "::" in word or PurePosixPath(word).suffix]
-        wanted = [word for flag, word in pairwise(later.first.words) if flag == "-k" and re.fullmatch(r"\w+", word)]
-        for file, test in _FAILED_TEST.findall(failed.step.observation[-_LONGEST_OUTPUT:]):
-            name = f"{file}{test}/"
-            looked = any(name.startswith((f"{path}/", f"{path}::")) or path.endswith(f"/{file}") for path in paths)
-            if (paths and not looked) or any(word not in f"{file}{test}" for word in wanted):
-                return False
-    if later.label != failed.label:
-        return bool(_TESTING.search(later.label))
-    changed = any(failed.step.index < index < later.step.index for index in made)
-    return changed or not later.chosen - failed.chosen
+    if later.plain == failed.plain or later.text == failed.text:
+        return True
+    if later.plain.tests and not (later.plain.chosen and (failed.plain is None or failed.plain.tests)):
+        return True
+    named = [f"{file}{test}" for file, test in _FAILED_TEST.findall(failed.step.observation[-_LONGEST_OUTPUT:])]
+    words = {word.removeprefix("-k ") for word in later.plain.chosen}
+    return later.plain.tests and bool(named) and all(any(word in name for word in words) for name in named)
 
 
 def _short(command: str) -> str:

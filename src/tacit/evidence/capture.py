@@ -6,13 +6,16 @@ Transcripts that clients left on this machine are captured each from where it wa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatch
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from tacit.domain.errors import GateRefusal
+from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
 from tacit.ingest import sources
@@ -48,12 +51,15 @@ def capture(
     added: list[str] = []
     counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
     redacted: Counter[str] = Counter()
-    for trajectory in [trajectories] if isinstance(trajectories, Trajectory) else trajectories:
+    sessions = _Sessions(store)
+    given = [trajectories] if isinstance(trajectories, Trajectory) else trajectories
+    for trajectory, batch in ((each, session) for session in _by_session(given) for each in session):
         if any(fnmatch(trajectory.environment.workspace, pattern) for pattern in exclude):
             counts["excluded"] += 1
             continue
         clean, found = sources.redacted(trajectory)
-        assessment = assess(clean, trust_claim=trust_outcomes)
+        mates = partial(sessions.mates, trajectory, batch)
+        assessment = assess(clean, trust_claim=trust_outcomes, mates=mates)
         try:
             is_new = store.add_trajectory(clean, assessment, at=now())
         except GateRefusal:
@@ -66,6 +72,43 @@ def capture(
             counts["known"] += 1
             counts["vouched"] += store.vouch(clean.id, assessment, at=now())
     return Captured(added=tuple(added), redacted=dict(redacted), **counts)
+
+
+def _by_session(trajectories: Iterable[Trajectory]) -> Iterator[list[Trajectory]]:
+    """The attempts that stand together and belong to one session, with those of its subagents."""
+    for _, batch in groupby(trajectories, key=lambda each: _session_of(each) or each.id):
+        yield list(batch)
+
+
+def _session_of(attempt: Trajectory | Episode) -> str:
+    return attempt.parent_session_id or attempt.session_id
+
+
+class _Sessions:
+    """Finds the other attempts of a session, in the same capture and in the store, whose summaries are read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._stored = store, dict[str, list[Episode]]()
+
+    def mates(self, attempt: Trajectory, batch: Sequence[Trajectory]) -> list[Trajectory]:
+        """Return its subagents' attempts, or those beside a subagent's, and the session's earlier ones."""
+        session = _session_of(attempt)
+        if not session:
+            return []
+        if not self._stored:
+            for episode in self._store.episodes():
+                self._stored.setdefault(_session_of(episode), []).append(episode)
+        ids = {each.id for each in batch}
+        found = [each for each in batch if each is not attempt]
+        for episode in self._stored.get(session, ()):
+            if episode.id not in ids and not episode.pruned and not episode.superseded:
+                found.append(self._store.trajectory(episode.id))
+        return [each for each in found if _may_have_come_before(each, attempt)]
+
+
+def _may_have_come_before(mate: Trajectory, attempt: Trajectory) -> bool:
+    began, ended = mate.started_at, attempt.ended_at
+    return began is None or ended is None or began <= ended
 
 
 def capture_transcript(

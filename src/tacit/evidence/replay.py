@@ -31,8 +31,8 @@ from tacit.domain.sandbox import (
 )
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.evidence.check_strength import shows_nothing
-from tacit.evidence.independence.workspace_baseline import BaselineCheck
-from tacit.evidence.workspace_changes import decides_checks
+from tacit.evidence.deciding_files import decides_checks
+from tacit.evidence.workspace_baseline import BaselineCheck
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import is_shell

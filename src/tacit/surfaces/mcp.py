@@ -156,7 +156,7 @@ class _Tools:
         with self._memory() as memory:
             checks = None
             if verify:  # only the checks that the skills of a use name themselves
-                from tacit.evidence.independence.repository import begun_with
+                from tacit.evidence.repository import begun_with
                 from tacit.evidence.verifiers.registry import Context, postconditions
 
                 use = memory.archive.use(use_id)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from tacit.domain.evidence import Grade, Outcome
@@ -136,7 +139,7 @@ def test_a_change_behind_the_check_in_the_same_line_counts_as_a_later_change():
     run = attempt(CHANGE, shell("pytest && sed -i s/a/b/ invoice/schema.py"))
     found = assess(run)
     assert (found.outcome, found.step) == (Outcome.UNKNOWN, 1)
-    assert code_of(run) == "changed_in_check_line"
+    assert code_of(run) == "changed_after_check"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_an_agent_that_touched_what_decides_the_check_was_not_checked(step):
     run = attempt(CHANGE, step, shell("pytest"))
     found = assess(run)
     assert (found.outcome, found.step) == (Outcome.UNKNOWN, 2)
-    assert code_of(run) in ("check_weakened", "work_set_aside")
+    assert code_of(run) in ("deciding_file_changed", "effect_unknown")
 
 
 def test_a_weakening_and_its_check_in_one_line_are_seen():
@@ -236,25 +239,11 @@ TWO_PACKAGES = "ok  \tshop/cart\t0.2s\nok  \tshop/stock\t0.1s\n"
 
 
 @pytest.mark.parametrize(
-    ("steps", "verifier"),
-    [
-        ([GO_TEST, shell("go test ./...", seen=TWO_PACKAGES, code=0)], "go test ./..."),
-        ([TS_TEST, shell("npx tsc --noEmit"), shell("npm test", seen="3 passed")], "npx tsc --noEmit"),
-        ([TS_TEST, shell("npx vitest run", seen=" ✓ src/cart.test.ts\n ✓ src/stock.test.ts\n")], "npx vitest run"),
-        ([PATCHED_TEST, shell("pnpm test", seen="3 passing"), shell("pnpm run lint")], "pnpm run lint"),
-        ([GO_TEST, GO_FAILED, CHANGE, shell("go test ./...", seen=TWO_PACKAGES)], "go test ./..."),
-    ],
-    ids=["another package", "types", "another file", "a linter", "the new test failed first"],
-)  # fmt: skip
-def test_writing_tests_is_part_of_the_work_where_other_checks_pass(steps, verifier):
-    found = assess(attempt(CHANGE, *steps))
-    assert found.verified_success
-    assert found.verifier == verifier
-
-
-@pytest.mark.parametrize(
     "steps",
     [
+        [GO_TEST, shell("go test ./...", seen=TWO_PACKAGES, code=0)],
+        [TS_TEST, shell("npx tsc --noEmit"), shell("npm test", seen="3 passed")],
+        [PATCHED_TEST, shell("pnpm test", seen="3 passing"), shell("pnpm run lint")],
         [GO_TEST, shell("go test ./cart", seen="ok  \tshop/cart\t0.2s\n", code=0)],
         [TS_TEST, shell("npm test", seen="12 passed")],
         [edit("tests/test_totals.py"), shell("pytest -q", seen="12 passed")],
@@ -269,7 +258,7 @@ def test_writing_tests_is_part_of_the_work_where_other_checks_pass(steps, verifi
     ],
     ids=str,
 )  # fmt: skip
-def test_tests_of_the_agent_alone_or_with_what_runs_them_prove_nothing(steps):
+def test_where_the_attempt_wrote_tests_only_a_check_that_tacit_runs_can_tell(steps):
     assert assess(attempt(CHANGE, *steps)).outcome is Outcome.UNKNOWN
 
 
@@ -302,7 +291,6 @@ TRICKS = [
     "pytest; true",
     "pytest; exit 0",
     "pytest\nexit 0",
-    "pytest | tail -5",
     "pytest 2>&1 | tee out.log",
     "pytest &",
     "pytest & wait",
@@ -401,7 +389,7 @@ def test_leaving_out_what_failed_does_not_answer_it_even_after_a_change(left_out
 
 
 def test_a_failure_is_answered_by_the_same_check_after_a_change():
-    assert assess(attempt(FAILED, CHANGE, shell("pytest tests/test_totals.py"))).verified_success
+    assert not assess(attempt(FAILED, CHANGE, shell("pytest tests/test_totals.py"))).verified_success
     assert assess(attempt(FAILED, CHANGE, shell("pytest"))).verified_success
     assert assess(attempt(FAILED, CHANGE, shell("make test"))).verified_success
 
@@ -414,12 +402,54 @@ def test_a_failed_linter_is_answered_by_tests():
     assert assess(attempt(shell("ruff check .", StepResult.FAILED), CHANGE, shell("pytest"))).verified_success
 
 
-def test_work_that_was_set_aside_and_restored_counts():
-    steps = [CHANGE, shell("git stash"), shell("git stash pop"), shell("pytest")]
-    assert assess(attempt(*steps)).verified_success
-    assert code_of(attempt(CHANGE, shell("git stash"), shell("pytest"))) == "work_set_aside"
+def test_work_that_git_moved_is_not_known_except_where_the_session_begins():
+    assert code_of(attempt(CHANGE, shell("git stash"), shell("git stash pop"), shell("pytest"))) == "effect_unknown"
+    assert code_of(attempt(CHANGE, shell("git checkout main"), shell("pytest"))) == "effect_unknown"
     assert assess(attempt(shell("git checkout main"), CHANGE, shell("pytest"))).verified_success
     assert assess(attempt(CHANGE, shell("git checkout -b currency"), shell("pytest"))).verified_success
+
+
+def test_end_of_the_output_counts_where_it_shows_how_many_passed():
+    piped = shell("pytest -q 2>&1 | tail -5", seen="4 passed in 0.2s", code=0)
+    assert assess(attempt(CHANGE, piped)).verified_success
+    assert not assess(attempt(CHANGE, shell("pytest -q 2>&1 | tail -5", code=0))).verified_success
+    assert not assess(
+        attempt(CHANGE, shell("pytest -q | sed s/failed/passed/", seen="4 passed", code=0))
+    ).verified_success
+    failed = shell("pytest -q | tail -5", seen="1 failed, 4 passed in 0.2s", code=0)
+    assert not assess(attempt(CHANGE, failed)).verified_success
+
+
+def test_script_of_the_project_may_run_unless_the_session_wrote_it():
+    run = shell("python scripts/tidy.py")
+    passed = shell("pytest -q", seen="4 passed")
+    assert assess(attempt(CHANGE, run, passed)).verified_success
+    assert code_of(attempt(CHANGE, edit("scripts/tidy.py", tool="Write"), run, passed)) == "effect_unknown"
+    assert code_of(attempt(CHANGE, shell("python tidy.py tests/test_totals.py"), passed)) == "effect_unknown"
+    assert code_of(attempt(CHANGE, shell("python -c 'import shutil'"), passed)) == "effect_unknown"
+
+
+def subagent(*steps: Step) -> Trajectory:
+    return replace(attempt(*steps), session_id="agent-1", parent_session_id="s_1")
+
+
+def test_what_a_subagent_changed_counts_as_changed_in_the_session():
+    run = replace(attempt(call("Task", {"prompt": "fix it"}), shell("pytest", seen="4 passed")), session_id="s_1")
+    assert code_of(run) == "subagent_unseen"
+    for step, code in (
+        (CHANGE, "passed"),
+        (edit("tests/test_totals.py"), "deciding_file_changed"),
+        (shell("mytool --all"), "effect_unknown"),
+        (shell("sed -i 's/x/y/' ~/.npmrc"), "deciding_file_changed"),
+    ):
+        assert explain_assessment(run, mates=partial(list, [subagent(step)])).reason.code == code
+
+
+def test_subagent_that_runs_the_check_after_the_agent_changed_the_tests_proves_nothing():
+    parent = replace(attempt(edit("tests/test_totals.py")), session_id="s_1")
+    run = subagent(CHANGE, shell("pytest", seen="4 passed"))
+    assert assess(run).verified_success
+    assert explain_assessment(run, mates=lambda: [parent]).reason.code == "deciding_file_changed"
 
 
 @pytest.mark.parametrize("result", ["success", "partial", "failure"])
@@ -496,7 +526,7 @@ def test_steps_of_other_clients_are_judged_alike(change, check):
     ],
 )
 def test_weakened_checks_of_other_clients_are_seen_alike(change):
-    assert code_of(attempt(change, call("exec_command", {"cmd": "pytest -q"}))) == "check_weakened"
+    assert code_of(attempt(change, call("exec_command", {"cmd": "pytest -q"}))) == "deciding_file_changed"
 
 
 def test_what_a_shell_was_called_for_is_named_without_the_shell():
@@ -505,8 +535,8 @@ def test_what_a_shell_was_called_for_is_named_without_the_shell():
 
 def test_what_was_denied_has_changed_nothing():
     passed = shell("pytest -q", seen="5 passed", code=0)
-    assert assess(attempt(CHANGE, passed, shell("rm -rf build", StepResult.DENIED))).verified_success
-    assert not assess(attempt(CHANGE, passed, shell("rm -rf build"))).verified_success
+    assert assess(attempt(CHANGE, passed, shell("rm invoice/old.py", StepResult.DENIED))).verified_success
+    assert not assess(attempt(CHANGE, passed, shell("rm invoice/old.py"))).verified_success
 
 
 def test_work_handed_to_another_agent_after_the_check_leaves_it_open():

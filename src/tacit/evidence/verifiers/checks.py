@@ -2,47 +2,40 @@
 
 A check is a command with its exit status, a test run, the state of a file, a person's verdict, the postconditions of
 skills, or the result file of a CI run. One that cannot be run, or that ran nothing, raises `VerifierOutage`, which is no
-evidence. One that the run itself could influence counts as a self-report (`Check.doubt`). A command runs with the caller's
-rights, unconfined; give it only commands you would run yourself. Verifiers by name are in `registry`.
+evidence. One that the run itself could influence counts as a self-report (`Check.doubt`). For a use in a git checkout a command
+runs in a clean copy (`evidence.clean_run`); where it fails there it runs again in the workspace as it is, and what passes
+only there is a self-report. A command runs with the caller's rights; give it only commands you would run yourself. Verifiers
+by name are in `registry`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from tacit.config.checkout import checked_out
-from tacit.config.environment import check_environment
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade, Use
 from tacit.domain.ports import Check, Verifier
 from tacit.domain.skill import SkillContent
-from tacit.evidence.check_strength import misaimed, shows_nothing
-from tacit.evidence.independence.workspace_baseline import BaselineCheck, WorkspaceBaseline
+from tacit.evidence.check_strength import shows_nothing
+from tacit.evidence.clean_run import SIGNAL_BASE, no_evidence, run, run_in_clean_copy
+from tacit.evidence.plain_checks import not_plain
 from tacit.evidence.replay import checks_of, filled
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, read_bytes
+from tacit.evidence.workspace_baseline import BaselineCheck, WorkspaceBaseline
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import parse_command
 
 _DETAIL_CHARACTERS = 400
 _COUNTING = frozenset({"pytest", "py.test", "unittest"})
 """Test runners that always print how many tests they ran."""
-
-
-def no_evidence(code: str, message: str, hint: str) -> NoReturn:
-    """Raise the outage of a check that shows nothing."""
-    raise VerifierOutage(message, code=code, hint=hint)
 
 
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
@@ -68,7 +61,7 @@ class Command(BaselineCheck):
 
     def on(self, baseline: WorkspaceBaseline) -> Self:
         """Return the same check with a baseline, and with a doubt if it does not look at the work."""
-        doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
+        doubt = self.reservation or not_plain(self.command, str(self.cwd or baseline.folder))
         return self if self.baseline else replace(self, baseline=baseline, reservation=doubt)
 
     def verify(self) -> Check:
@@ -85,23 +78,46 @@ class Command(BaselineCheck):
 
         An outage where tests are counted and none ran: nothing collected and everything skipped are no evidence.
         """
-        began_s = time.time()  # before anything is read, so that later changes are noticed
         doubt = self.reservation or weakness(self.command)
-        if self.baseline and not doubt:
-            doubt = self.baseline.doubt(self.command, search_path=self.search_path)
-        folder = self.folder(self.cwd)
-        status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
-        if self.baseline and not doubt:
-            doubt = self.baseline.disturbed(began_s, self.command)
+        left_out = ""
+        if self.baseline and not doubt and not (doubt := self.baseline.cannot_compare()):
+            if self.baseline.repository() is None:
+                doubt = self.baseline.changed_here()
+            else:
+                status, output, doubt, left_out = self._run_clean(self.baseline)
+                found = count_results(output)
+                if status == 0 and not (found and found.failed) and (not counting or (found and found.passed)):
+                    return status, output, found if counting else None, doubt
+        status, output = run(
+            self.command, self.folder(self.cwd), timeout_s=self.timeout_s, search_path=self.search_path
+        )
         found = count_results(output) if counting else None
-        why, crashed = "", status < 0 or status > _SIGNAL_BASE  # a crash ends tests before they print a result
+        why, crashed = "", status < 0 or status > SIGNAL_BASE  # a crash ends tests before they print a result
         if counting and found is None and not crashed:
             why = f"the output of `{self.command}` does not show that any test ran (exit {status})"
         elif found and not found.passed and not found.failed:
             why = f"`{self.command}` ran no test ({found})"
         if why:
             no_evidence("no_test_ran", why, "let it run at least one test, and print how many")
-        return status, output, found, doubt
+        failed = status != 0 or bool(found and found.failed)
+        return status, output, found, doubt or ("" if failed and not left_out.startswith("`") else left_out)
+
+    def _run_clean(self, baseline: WorkspaceBaseline) -> tuple[int, str, str, str]:
+        """Exit status, output and doubt of the run in a clean copy, and what a run in the workspace would add to it."""
+        try:
+            ran = run_in_clean_copy(
+                self.command, baseline, self.folder(self.cwd), timeout_s=self.timeout_s, search_path=self.search_path
+            )
+        except VerifierOutage as outage:
+            return 1, "", "", f"in a clean copy it could not be run: {outage.message}"
+        if ran is None:
+            return 1, "", "", "there is too much here for a clean copy"
+        return (
+            ran.status,
+            ran.output,
+            ran.doubt,
+            ran.left_out or "it does not pass in a clean copy with a plain environment",
+        )
 
 
 class Tests(Command):
@@ -126,60 +142,6 @@ def weakness(command: str) -> str:
     if shows_nothing(command):
         return f"`{command}` cannot fail, so passing shows nothing"
     return f"the exit status of `{command}` can hide a failure" if masks_exit(command) else ""
-
-
-_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
-_SIGNAL_BASE = 128
-"""A shell adds this to the signal that ended a command."""
-_FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
-"""Signals from outside the work; a crash (segmentation fault, abort) is a failure."""
-
-
-def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") -> tuple[int, str]:
-    """Run a command to its end; a missing program, a kill from outside or a timeout is an outage."""
-    if not command.strip():
-        no_evidence("no_command", "there is no command to run", "give a command whose exit status shows the outcome")
-    with tempfile.TemporaryDirectory() as caches:
-        environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
-        status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
-    if status in (_NOT_EXECUTABLE, _NOT_FOUND):
-        hint = "install the program or correct the command; no outcome was recorded"
-        no_evidence("command_not_runnable", f"`{command}` could not be run (exit {status})", hint)
-    killer = -status if status < 0 else status - _SIGNAL_BASE
-    if killer in _FROM_OUTSIDE:
-        no_evidence("command_killed", f"`{command}` was killed by signal {killer}", "run it again")
-    return status, output.decode("utf-8", "replace")
-
-
-def _ended(command: str, folder: Path, *, environment: dict[str, str], timeout_s: float) -> tuple[int, bytes]:
-    """Exit status and output. The command gets its own process group, so that all of it ends at a timeout."""
-    try:
-        process = subprocess.Popen(
-            command,
-            shell=True,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise VerifierOutage(
-            f"`{command}` could not be started: {error}", code="command_not_started", hint="check the folder"
-        ) from error
-    with process:
-        try:
-            output, _ = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired as error:
-            hint = "give it more time, or check something smaller"
-            raise VerifierOutage(
-                f"`{command}` did not end within {timeout_s:g} s", code="timeout", hint=hint
-            ) from error
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, output
 
 
 _MOST_BYTES = 256 * 1024 * 1024

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,7 @@ from tacit.domain.errors import ConfigError, Mistake, NotPermitted
 from tacit.domain.evidence import Outcome, Use
 from tacit.domain.ports import Verifier
 from tacit.domain.skill import SkillContent
-from tacit.evidence.check_strength import COUNTS, has_target, is_phony, why_not_whole
-from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.plain_checks import COUNTS, why_not_whole
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers.checks import (
     CIResult,
@@ -32,6 +30,7 @@ from tacit.evidence.verifiers.checks import (
     own_checks,
     weakness,
 )
+from tacit.evidence.workspace_baseline import WorkspaceBaseline
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -173,20 +172,9 @@ def _chosen(make: type[Command], text: str, context: Context, *, example: str) -
             doubt = (
                 "whoever reports the outcome chose the values of the skill's check; `--with postconditions` takes them"
             )
-        elif why := why_not_whole(text, is_target=partial(_is_target, context)):
+        elif why := why_not_whole(text):
             doubt = f"whoever reports the outcome chose {why}; {COUNTS}"
     return make(text, timeout_s=context.timeout_s, baseline=context.baseline, reservation=doubt)
-
-
-def _is_target(context: Context, target: str) -> bool:
-    """Whether the committed makefile defines a target, and no file of that name makes it look up to date."""
-    baseline = context.baseline
-    for name in ("GNUmakefile", "makefile", "Makefile"):
-        held = baseline.held_before(baseline.folder / name)
-        if held is not None:
-            text = held.decode("utf-8", "replace")
-            return has_target(text, target) and (is_phony(text, target) or not (baseline.folder / target).exists())
-    return False
 
 
 def _values(argument: str) -> dict[str, str]:

@@ -22,6 +22,13 @@ _GO = re.compile(
     r"^(?:(?P<ok>ok)|(?P<fail>FAIL))\s+\S+\s+(?:[\d.]+s|\(cached\))(?P<none>.*no tests to run)?", re.MULTILINE
 )
 _TAP = re.compile(r"^(?P<no>not )?ok \d+\b(?P<left>.*#\s*(?:skip|todo))?", re.MULTILINE | re.IGNORECASE)
+_TOTALS = re.compile(
+    r"Tests run: (?P<run>\d+), Failures: (?P<failed>\d+)(?:, Errors: (?P<errors>\d+))?(?:, Skipped: (?P<left>\d+))?\s*$"
+    r"|\b(?P<examples>\d+) (?:examples?|runs?), (?:\d+ assertions, )?(?P<bad>\d+) failures?(?:, (?P<wrong>\d+) errors?)?"
+    r"(?:, (?P<pending>\d+) (?:pending|skips))?",
+    re.MULTILINE,
+)
+"""Maven, RSpec and Minitest: how many ran, and of these how many failed."""
 _NONE = re.compile(
     r"collected 0 items|no tests ran|no tests? (?:files? )?found|no test files|no tests to run|running 0 tests|0 passing",
     re.IGNORECASE,
@@ -45,7 +52,13 @@ class ResultCounts:
 def count_results(output: str) -> ResultCounts | None:
     """Return the counts that common test runners print at their end; None where there are none."""
     text = _ESCAPE.sub("", output)
-    return _unittest(text) or _counted(text) or _lines(text) or (ResultCounts() if _NONE.search(text) else None)
+    return (
+        _unittest(text)
+        or _totals(text)
+        or _counted(text)
+        or _lines(text)
+        or (ResultCounts() if _NONE.search(text) else None)
+    )
 
 
 def _unittest(text: str) -> ResultCounts | None:
@@ -56,6 +69,16 @@ def _unittest(text: str) -> ResultCounts | None:
     failed = sum(map(int, re.findall(r"(?:failures|errors|unexpected successes)=(\d+)", " ".join(parts))))
     left_out = sum(map(int, re.findall(r"(?:skipped|expected failures)=(\d+)", " ".join(parts))))
     return ResultCounts(max(sum(ran) - failed - left_out, 0), failed, left_out)
+
+
+def _totals(text: str) -> ResultCounts | None:
+    found = list(_TOTALS.finditer(text))
+    if not found:
+        return None
+    last = {name: int(value or 0) for name, value in found[-1].groupdict().items()}
+    failed = last["failed"] + last["errors"] + last["bad"] + last["wrong"]
+    left_out = last["left"] + last["pending"]
+    return ResultCounts(max(last["run"] + last["examples"] - failed - left_out, 0), failed, left_out)
 
 
 def _counted(text: str) -> ResultCounts | None:

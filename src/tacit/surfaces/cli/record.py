@@ -96,7 +96,7 @@ def _verifier(
     ctx: CommandContext, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
 ) -> Verifier:
     """Return the verifier of a name and argument; an agent's check must be a skill's own, or a test, build or lint."""
-    from tacit.evidence.independence.repository import begun_with
+    from tacit.evidence.repository import begun_with
     from tacit.evidence.verifiers.checks import is_own, own_checks
     from tacit.evidence.verifiers.registry import Context, verifier
 

@@ -119,6 +119,13 @@ class Repository:
             found[name] = data
         return found
 
+    def untracked(self) -> list[str]:
+        """Files of the workspace that git neither holds nor ignores."""
+        found = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
+        known = self._ask("ls-files", "--cached", "-z") or b""
+        names = (name.decode("utf-8", "surrogateescape") for name in (found + known).split(b"\0") if name)
+        return [name for name in dict.fromkeys(names) if ".." not in name.split("/")]
+
     def is_built_on(self, commit: str) -> bool:
         """Whether what is checked out descends from a commit."""
         return self._ask("merge-base", "--is-ancestor", commit, "HEAD") is not None

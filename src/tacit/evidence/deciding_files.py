@@ -1,0 +1,110 @@
+"""Deciding files: could a change of this file change what a check means? Only plain sources and documents could not.
+
+The list names what is harmless, not what is dangerous: sources of the work, documents, and data inside the folders of an
+application. Tests, settings, manifests, lock files, scripts, hidden files, installed packages and everything unknown decide.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from tacit.text.programs import CHECK_SCRIPT, CHECKERS
+
+_SOURCES = frozenset(
+    "py pyi js jsx ts tsx mjs cjs mts cts vue svelte astro go rs java kt scala rb erb haml slim "
+    "c h cc cpp cxx hpp hh m mm "
+    "swift cs fs vb php ex erl hs ml mli clj lua pm r jl dart zig nim sql proto graphql gql html htm css scss "
+    "sass less jinja j2 "
+    "tmpl hbs ejs md mdx rst txt adoc log diff svg png jpg jpeg gif webp ico woff woff2 ttf pdf ipynb".split()
+)
+_SCRIPTS = frozenset("sh bash zsh pl".split())
+_DATA = frozenset("json yaml yml csv tsv xml toml po pot strings arb".split())
+_DATA_FOLDERS = frozenset(
+    "src app lib data docs doc public assets static locales locale i18n content translations".split()
+)
+_OUTPUTS = re.compile(
+    r"(?:build|dist|out|target|coverage|htmlcov|__pycache__|\.(?:pytest|ruff|mypy)_cache|.*\.egg-info|.*\.pyc)/?"
+)
+_FOLDERS = re.compile(
+    r"\..+|tests?|testing|testdata|testutils?|specs?|__tests__|__mocks__|__snapshots__|mocks?|fixtures?|e2e|cypress|"
+    r"playwright|"
+    r"integration|node_modules|vendor|third_party|s?bin|v?env|site-packages|dist-packages|gems|ci|"
+    r"_?pytest|pluggy|iniconfig|unittest|nose2?|coverage|xdist|hypothesis",
+    re.IGNORECASE,
+)
+"""Folders of tests, of installed packages and of what is run; hidden ones too."""
+_NAMES = re.compile(
+    r"\..+|conftest|sitecustomize|usercustomize|tests?|test_.*|.*_tests?|.*[.-](?:test|spec|e2e|stories)|.*_spec|spec_.*|"
+    r"(?:test|spec|rails)[-_]?helpers?|setup|noxfile|fabfile|build|.*[.-]conf(?:ig)?|jest.*|vitest.*|karma.*|"
+    r"gulpfile|gruntfile|requirements.*|constraints.*|cmakelists|_?pytest.*|pluggy|iniconfig|nose2?|xdist|hypothesis",
+    re.IGNORECASE,
+)
+_JAVA_TEST = re.compile(r".*[a-z0-9](?:Tests?|Spec|IT|TestCase)|Test[A-Z].*")
+_PLAIN_NAMES = frozenset(
+    ".gitignore readme license licence changelog authors contributing notice copying todo version".split()
+)
+_SYSTEM = re.compile(r"/(?:usr|bin|sbin|lib\w*|etc|opt|var(?!/tmp/)|nix|snap|root/\.|System|Library)(?:/|$)")
+_SCRATCH = re.compile(r"/(?:private/)?(?:var/)?tmp/[\w.-]+\.(?:log|txt|out|md|diff|patch|csv|html|png|json|xml)")
+
+ENDS_PROCESS = re.compile(
+    r"\bos\._exit\b|\b(?:sys|process|os|std::process|System|Runtime)(?:\.|::)(?:[eE]xit|abort|halt|reallyExit)\b|"
+    r"\b_exit\(|\bexit!|"
+    r"\bat_?exit\b|\b_pytest\b|\bpytest_[a-z]\w+|\bPYTEST_\w+|['\"]_?pytest['\"]|\bJEST_WORKER_ID\b|\bVITEST\b|"
+    r"^\s*(?:import|from)\s+_?pytest\b|unittest\.(?:case|runner|result)\b|\bsys\.settrace\b|\bbuiltins\.|\bgc\.get_objects\b|"
+    r"\b__eq__\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
+    re.MULTILINE,
+)
+"""Code that ends the process itself, or acts on what runs the tests: then the exit status is not the word of the tests."""
+
+
+def decides_checks(path: str, workspace: str = "") -> bool:
+    """Whether a change of this file could change what a check means; what is not known to be harmless could."""
+    inside = path.removeprefix(workspace.rstrip("/") + "/") if workspace else path
+    inside = inside.replace("\\", "/") if re.match(r"[A-Za-z]:\\", inside) else inside.removeprefix("./")
+    if inside == "/dev/null" or _SCRATCH.fullmatch(inside):
+        return False
+    if not inside or len(inside) > 1024 or re.search(r"[$`*?\[{\\]", inside) or _SYSTEM.match(inside):
+        return True
+    parts = PurePosixPath(inside.lower() if inside.isupper() else inside).parts
+    if not parts or parts[-1] in ("..", "/"):
+        return True
+    stem, _, suffix = parts[-1].rpartition(".")
+    if any(_FOLDERS.fullmatch(part) for part in parts[:-1] if part not in ("..", ".")):
+        return True
+    if not stem:
+        return parts[-1].casefold() not in _PLAIN_NAMES
+    if _NAMES.fullmatch(stem) or _JAVA_TEST.fullmatch(stem) or CHECK_SCRIPT.fullmatch(parts[-1]):
+        return True
+    if suffix in ("py", "pyc", "so") and len(parts) == 1 and (stem in sys.stdlib_module_names or stem in CHECKERS):
+        return True  # Python looks here before its own library
+    if suffix in _DATA:
+        return parts[0] not in _DATA_FOLDERS or len(parts) == 1
+    return suffix not in _SOURCES
+
+
+def is_output(path: str) -> bool:
+    """Whether a file or folder is only what a build or a test run left."""
+    return _OUTPUTS.fullmatch(path.removeprefix("./")) is not None
+
+
+def is_named_by(path: str, build_files: Iterable[str]) -> bool:
+    """Whether one of these build files runs this file; a shell script need only be mentioned."""
+    name, file = PurePosixPath(path).name, re.escape(path)
+    called = re.compile(
+        rf"(?:^|[\s;&|(@\"'-])(?:python[\d.]*|node|ruby|php|perl|source|\.)\s+(?:-\w+\s+)*[\"']?(?:\./)?{file}(?![\w/])"
+        rf"|(?:^|[\s;&|(@\"'=])\./{file}(?![\w/])|-m\s+{re.escape(path.removesuffix('.py').replace('/', '.'))}(?![\w.])",
+        re.MULTILINE,
+    )
+    is_script = path.rpartition(".")[2] in _SCRIPTS
+    return any(called.search(text) or (is_script and name in text) for text in build_files)
+
+
+def is_script(path: str) -> bool:
+    """Whether a file is a shell script or the like, which may be part of the work or run the checks."""
+    stem, _, suffix = PurePosixPath(path).name.rpartition(".")
+    if suffix not in _SCRIPTS or CHECK_SCRIPT.fullmatch(f"{stem}.{suffix}"):
+        return False
+    return not decides_checks(str(PurePosixPath(path).with_suffix(".md")))
