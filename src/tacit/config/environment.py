@@ -127,7 +127,7 @@ def check_environment(
 ) -> dict[str, str]:
     """Return the variables that a check of this workspace sees; `search_path` overrides where programs are looked for."""
     env = os.environ if variables is None else variables
-    kept = {name: value for name, value in env.items() if not _REMOVED.fullmatch(name)}
+    kept = {name: value for name, value in env.items() if not _REMOVED.fullmatch(name) or _TOOLCHAIN.fullmatch(name)}
     kept["PATH"] = search_path or _outside(env.get("PATH", os.defpath), workspace)
     kept["PYTHONIOENCODING"] = "utf-8"
     return kept
@@ -146,7 +146,7 @@ _TOOLCHAIN = re.compile(
 )
 """Variables that name the folder of a toolchain."""
 TOOL_FOLDERS = tuple(
-    ".rustup .cargo/bin .cargo/registry .cargo/git go/pkg/mod go/bin .m2/repository .m2/wrapper .gradle/wrapper .gradle/caches "
+    ".rustup .cargo/bin .cargo/registry .cargo/git go/pkg/mod go/bin .m2/repository .m2/wrapper .gradle/wrapper "
     ".pyenv .nvm .rbenv .rvm .asdf .volta .sdkman .gem .local/bin .local/lib .local/share/uv "
     ".local/share/mise .local/share/gem "
     ".local/share/pnpm "

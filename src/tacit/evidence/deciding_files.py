@@ -42,6 +42,8 @@ _NAMES = re.compile(
     r"gulpfile|gruntfile|requirements.*|constraints.*|cmakelists|_?pytest.*|pluggy|iniconfig|nose2?|xdist|hypothesis",
     re.IGNORECASE,
 )
+_PLAIN_BUILD = re.compile(r"(?:GNU)?[Mm]akefile|[Jj]ustfile|Rakefile|Gemfile|Jenkinsfile|WORKSPACE|tests?|specs?")
+_SETTINGS = frozenset("ini cfg mk gradle toml lock".split())
 _JAVA_TEST = re.compile(r".*[a-z0-9](?:Tests?|Spec|IT|TestCase)|Test[A-Z].*")
 _PLAIN_NAMES = frozenset(
     ".gitignore readme license licence changelog authors contributing notice copying todo version".split()
@@ -72,17 +74,32 @@ def decides_checks(path: str, workspace: str = "") -> bool:
     if not parts or parts[-1] in ("..", "/"):
         return True
     stem, _, suffix = parts[-1].rpartition(".")
-    if any(_FOLDERS.fullmatch(part) for part in parts[:-1] if part not in ("..", ".")):
-        return True
     if not stem:
-        return parts[-1].casefold() not in _PLAIN_NAMES
-    if _NAMES.fullmatch(stem) or _JAVA_TEST.fullmatch(stem) or CHECK_SCRIPT.fullmatch(parts[-1]):
+        return parts[-1].casefold() not in _PLAIN_NAMES or is_of_checks(str(PurePosixPath(*parts[:-1], "a.md")))
+    if is_of_checks("/".join(parts)):
         return True
-    if suffix in ("py", "pyc", "so") and len(parts) == 1 and (stem in sys.stdlib_module_names or stem in CHECKERS):
-        return True  # Python looks here before its own library
     if suffix in _DATA:
         return parts[0] not in _DATA_FOLDERS or len(parts) == 1
     return suffix not in _SOURCES
+
+
+def is_of_checks(path: str) -> bool:
+    """Whether a file's folders or name say that it belongs to tests, settings or installed packages."""
+    parts = PurePosixPath(path).parts
+    stem, _, suffix = parts[-1].rpartition(".")
+    if any(_FOLDERS.fullmatch(part) for part in parts[:-1] if part not in ("..", ".")):
+        return True
+    if not stem:
+        return (
+            bool(suffix and path.endswith(f".{suffix}"))
+            or bool(_PLAIN_BUILD.fullmatch(parts[-1]))
+            or parts[-1] in CHECKERS
+        )
+    if _NAMES.fullmatch(stem) or _JAVA_TEST.fullmatch(stem) or CHECK_SCRIPT.fullmatch(parts[-1]) or suffix in _SETTINGS:
+        return True
+    # Python looks at the top of the project before its own library.
+    top = suffix in ("py", "pyc", "so") and len(parts) == 1
+    return top and (stem in sys.stdlib_module_names or stem in CHECKERS)
 
 
 def is_output(path: str) -> bool:

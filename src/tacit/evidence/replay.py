@@ -31,7 +31,7 @@ from tacit.domain.sandbox import (
 )
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.evidence.check_strength import shows_nothing
-from tacit.evidence.deciding_files import decides_checks
+from tacit.evidence.deciding_files import is_of_checks
 from tacit.evidence.workspace_baseline import BaselineCheck
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import shell_text
@@ -105,7 +105,7 @@ class Replay(BaselineCheck):
             if not done.passed:
                 return _failed(done, verifier)
             changed = [one.path for one in done.changes if not one.path.startswith(".git/")]
-            if altered := [path for path in changed if decides_checks(path, "")]:
+            if altered := [path for path in changed if is_of_checks(path)]:
                 why = f"the steps change what the checks depend on ({', '.join(altered[:3])})"
                 _not_checkable("steps_change_checks", why, "let a person check the outcome")
             for check in checks:
