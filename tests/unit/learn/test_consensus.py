@@ -449,3 +449,89 @@ def test_columns_keep_the_order_of_every_attempt(choices: list[list[int]]) -> No
         placed = [step.key for column in columns for step in column.steps if step.source == number]
         assert placed == [step.key for step in sequence]
     assert all(len(column.sources) == len(column.steps) for column in columns)
+
+
+def deploy(service: str) -> Trajectory:
+    return attempt(
+        f"Deploy the {service} service to the canary cluster.",
+        bash(f"docker push registry.local/{service}:latest"),
+        bash(f"kubectl apply -f {service}.yaml"),
+        bash(f"kubectl rollout status deployment/{service}"),
+        bash(f"curl -f http://{service}/health", "ok"),
+    )
+
+
+@pytest.mark.parametrize(
+    "services",
+    [("ledger", "geo"), ("api", "api-gateway", "api-gateway-internal"), ("gateway", "api-gateway", "web")],
+)
+def test_no_value_of_a_run_stands_in_what_several_runs_give(services: tuple[str, ...]) -> None:
+    found = agreed([deploy(service) for service in services])
+    assert names(found) == ["service"]
+    assert found.content.name == "deploy-service-canary-cluster"
+    assert found.content.description.startswith("Deploy the {service} service to the canary cluster.")
+    assert "Run `kubectl apply -f {service}.yaml`" in texts(found)
+
+
+def changed_by(task: str, command: str) -> Trajectory:
+    return attempt(
+        task, bash("alembic revision -m wip"), bash(command), bash("alembic upgrade head"), bash("pytest -q")
+    )
+
+
+def column(table: str, name: str, kind: str, *, stated: bool) -> Trajectory:
+    task = f"Add column `{name}` of type {kind} to {table}." if stated else f"A field of the {table} schema is missing."
+    typed = f"""sed -i 's/pass/op.add_column("{table}", sa.Column("{name}", sa.{kind}()))/' versions/new.py"""
+    return changed_by(task, typed)
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_values_of_one_line_are_parameters_of_their_own_and_never_cut_a_quote(stated: bool) -> None:
+    values = [("users", "phone number", "String"), ("items", "weight", "Float"), ("cars", "color code", "Text")]
+    found = agreed([column(*each, stated=stated) for each in values])
+    command = re.sub(r"\{\w+\}", "{}", str(found.content.steps[1].arguments["command"]))
+    assert command == """sed -i 's/pass/op.add_column("{}", sa.Column("{}", sa.{}()))/' versions/new.py"""
+    assert {parameter.example for parameter in found.content.parameters} in map(set, values)
+
+
+@pytest.mark.parametrize(
+    ("command", "values", "general"),
+    [
+        ("sed -i 's/{}/{}/g' src/x.py", [("load", "load_all"), ("get", "fetch"), ("api", "api_v2")], 2),
+        (
+            'tk note {} "{}"',
+            [("OPS-17", "the printer works"), ("OPS-231", "disk was replaced"), ("N-4", "vpn is up")],
+            2,
+        ),
+        ("flow run --job '{}' {}", [("Nightly Export", "raw"), ("Invoice Sync", "billing"), ("Geo Import", "maps")], 2),
+        ("touch {} {}", [("conf/app.json", "ab"), ("conf/web.json", "cd"), ("settings.json", "ef")], 2),
+    ],
+)
+def test_slots_are_whole_values(command: str, values: list[tuple[str, str]], general: int) -> None:
+    found = agreed([changed_by("Change {} with {}.".format(*each), command.format(*each)) for each in values])
+    assert re.sub(r"\{\w+\}", "{}", str(found.content.steps[1].arguments["command"])) == command
+    assert len(found.content.parameters) == general
+    assert not any(value in found.content.description for pair in values for value in pair)
+
+
+def test_a_script_that_every_run_wrote_anew_is_an_example_without_their_values() -> None:
+    bodies = {
+        "orders": "import csv\nfor r in csv.reader(open('data/orders.csv')): print(r[0]); assert r[1] != 'x'",
+        "geo": "import pandas as pd\nd = pd.read_csv('data/geo.csv')\nd.dropna().to_csv('data/geo.csv')\nprint(len(d))",
+        "mail": "open('data/mail.csv').read().replace(';', ',')\nwrite(one, two, three)",
+    }
+    found = agreed(
+        [
+            attempt(
+                f"Load the {name} data.",
+                bash(f"aws s3 cp s3://raw/{name}.csv data/{name}.csv"),
+                bash(f"python - <<'E'\n{body}\nE"),
+                bash(f"psql -f load/{name}.sql"),
+                bash("make check"),
+            )
+            for name, body in bodies.items()
+        ]
+    )
+    step = found.content.steps[1]
+    assert step.text.endswith("as the task asks")
+    assert not any(name in str(step.arguments) for name in bodies)

@@ -26,7 +26,12 @@ _TOKEN = re.compile(
     rf"\{{\w+\}}|{EMAIL.pattern}|" r"(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL
 )
 _GLUE = re.compile(r"[_\-./]+")
+_COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 _QUOTES = "\"'"
+_PROSE = re.compile(r"[\w\s,.:;!?#-]*")
+"""What may stand between two words of one quoted text that is a value as a whole."""
+_BORDERS = re.compile(r"(?<!\w)'|'(?!\w)|[\"`()\[\]{}]")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
 _MAX_VALUE = 80
 """Characters of a parameter's value. Larger: parts of documents become parameters; smaller: long messages are left out."""
 _MAX_SLOTS = 4
@@ -89,6 +94,8 @@ class CallTemplate:
     """Whether another run made the same call."""
     open_ended: bool = False
     """Whether texts that differ entirely were left out."""
+    examples: set[str] = field(default_factory=set)
+    """Arguments whose commands differ too much: the model's own is kept, with the values that are known as parameters."""
 
 
 class SharedCalls:
@@ -96,7 +103,8 @@ class SharedCalls:
 
     def __init__(self, columns: Sequence[StepColumn], sources: Sequence[DraftSource]) -> None:
         self.sources = sources
-        self.templates = [_TemplateBuilder(column, sources).template for column in columns]
+        names = _own_compounds(sources)
+        self.templates = [_TemplateBuilder(column, sources, names).template for column in columns]
         self.shared: list[SharedParameter] = []
         for column, template in zip(columns, self.templates, strict=True):
             self._share(template.slots, {step.source: step.action.index for step in reversed(column.steps)})
@@ -125,7 +133,9 @@ class SharedCalls:
         template = self.templates[number]
         names = {id(slot): f"{{{shared.parameter.name}}}" for shared in self.shared for slot in shared.slots}
         filled = {key: _filled(value, names) for key, value in template.arguments.items()}
-        return filled if template.compared else dict(self.general(template.model.source).arguments(filled))
+        own = template.examples if template.compared else filled.keys()
+        known = self.general(template.model.source).arguments if own else None
+        return {key: known(value) if known and key in own else value for key, value in filled.items()}
 
     def drop_unused(self, arguments: Sequence[Mapping[str, Any]]) -> None:
         """Remove parameters that none of these arguments has."""
@@ -136,7 +146,9 @@ class SharedCalls:
         """Return how to put the parameters into a text of one run; `stated`: only those that its task names."""
         bindings = [
             Binding(parameter=shared.parameter, original=value, place=ValueSighting(Origin.USER, 0, "text"))
-            for shared in self.shared
+            for shared in sorted(
+                self.shared, key=lambda each: len(each.runs_from(Origin.USER))
+            )  # of equal values the last
             if (len(value := shared.values.get(source, "")) > 1 or value.isdigit())
             and (source in shared.runs_from(Origin.USER) or not (stated or shared.runs_from(Origin.EXTERNAL)))
         ]
@@ -205,8 +217,8 @@ class SharedCalls:
 class _TemplateBuilder:
     """Compares the model's arguments with those of the other steps of a column."""
 
-    def __init__(self, column: StepColumn, sources: Sequence[DraftSource]) -> None:
-        self._sources = sources
+    def __init__(self, column: StepColumn, sources: Sequence[DraftSource], names: Sequence[re.Pattern[str]]) -> None:
+        self._sources, self._names = sources, names
         model = _model_step(column)
         self._source, self._kind = model.source, model.action.kind
         self._writes_file = self._kind is ToolKind.FILE and model.action.effect is Effect.WRITE
@@ -245,7 +257,10 @@ class _TemplateBuilder:
     def _compared_text(self, text: str, theirs: Mapping[int, str], key: str) -> Any:
         if self._kind is ToolKind.FUNCTION and not re.search(r"\s", text):
             return self._whole_slot(text, theirs, key)
-        words = _TOKEN.findall(text), {at: _TOKEN.findall(other) for at, other in theirs.items()}
+        words = (
+            self._names[self._source].findall(text),
+            {at: self._names[at].findall(other) for at, other in theirs.items()},
+        )
         for whole_quotes in (False, True):  # unless the tasks name all that differs, a quoted text is one value
             pieces = self._pieces(*words, key, whole_quotes=whole_quotes)
             slots = [piece for piece in pieces if isinstance(piece, Slot)]
@@ -256,10 +271,17 @@ class _TemplateBuilder:
         varied = sum(len(slot.values[self._source]) for slot in unstated)
         # The first words of a command say what it does; other texts may keep too little.
         little = varied and self._kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
-        if len(unstated) <= _MAX_SLOTS and not little and not any(map(_is_long, unstated)):
+        if (
+            len(unstated) <= _MAX_SLOTS
+            and not little
+            and not any(map(_is_long, unstated))
+            and all(map(_is_whole, slots))
+        ):
             self.template.slots += slots
             return _Text(tuple(pieces))
         if self._kind is ToolKind.SHELL:
+            self.template.open_ended = True
+            self.template.examples.add(key)
             return text
         if self._writes_file and key not in PATHS:
             self.template.open_ended = True
@@ -287,18 +309,66 @@ class _TemplateBuilder:
         fixed = frozenset(i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed)
         pieces: list[str | Slot] = []
         at = 0
-        for start, end in _regions(mine, fixed, whole_quotes=whole_quotes):
+        for start, until in self._regions(mine, fixed, whole_quotes=whole_quotes):
+            end, values = until, self._values_between(mine, theirs, matches, start, until)
+            if any("/" in value for value in values.values()) and _has_ending(mine, until):
+                end = until + 2  # a path is one value with its ending
+                values = self._values_between(mine, theirs, matches, start, end)
             pieces += mine[at:start]
-            values = {self._source: "".join(mine[start:end])}
-            for source, tokens in theirs.items():
-                found = matches[source]
-                first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
-                last = len(tokens) if end == len(mine) else found.get(end)
-                if first is not None and last is not None and first < last:
-                    values[source] = "".join(tokens[first:last])
             pieces.append(self._slot(values, len(theirs) + 1, key, whole=(start, end) == (0, len(mine))))
             at = end
         return [*pieces, *mine[at:]]
+
+    def _values_between(
+        self,
+        mine: Sequence[str],
+        theirs: Mapping[int, Sequence[str]],
+        matches: Mapping[int, Mapping[int, int]],
+        start: int,
+        end: int,
+    ) -> dict[int, str]:
+        """Return the model's words from `start` to `end`, and what each other run has in their place."""
+        values = {self._source: "".join(mine[start:end])}
+        for source, tokens in theirs.items():
+            found = matches[source]
+            first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
+            last = len(tokens) if end == len(mine) else found.get(end)
+            if first is not None and last is not None and first < last:
+                values[source] = "".join(tokens[first:last])
+        return values
+
+    def _regions(self, mine: Sequence[str], fixed: frozenset[int], *, whole_quotes: bool) -> list[tuple[int, int]]:
+        """Return the runs of words that differ; runs within one value are one."""
+        regions: list[tuple[int, int]] = []
+        for at in range(len(mine)):
+            if at in fixed:
+                continue
+            joined = bool(regions) and self._is_one_value(mine, regions[-1], at, whole_quotes=whole_quotes)
+            start = regions.pop()[0] if joined else at
+            regions.append((start, at + 1))
+        return regions
+
+    def _is_one_value(self, mine: Sequence[str], before: tuple[int, int], at: int, *, whole_quotes: bool) -> bool:
+        """Whether a word goes on with the words before it: one name, several words of the task, or one quoted text.
+
+        Two values that the task names apart stay two: `s/old/new/`.
+        """
+        between = "".join(mine[before[1] : at])
+        if not between:
+            return True
+        timeline = self._sources[self._source].timeline
+        parts = "".join(mine[before[0] : before[1]]), mine[at]
+        if (between.isspace() or _GLUE.fullmatch(between)) and timeline.stated(between.join(parts)) is not None:
+            return True
+        if _GLUE.fullmatch(between):
+            return not all(timeline.stated(part) is not None for part in parts)
+        quoted = "".join(mine[: before[1]])
+        return (
+            whole_quotes
+            and _PROSE.fullmatch(between) is not None
+            and "\n" not in between
+            and any(quoted.count(quote) % 2 for quote in _QUOTES)
+        )
 
     def _slot(self, values: Mapping[int, str], of: int, key: str, *, whole: bool) -> str | Slot:
         """Return a slot; the model's text where it is an option, or too few runs have a value there."""
@@ -318,27 +388,36 @@ def _model_step(column: StepColumn) -> AttemptStep:
     )
 
 
-def _regions(mine: Sequence[str], fixed: frozenset[int], *, whole_quotes: bool) -> list[tuple[int, int]]:
-    """Return the runs of words that differ; runs within one name, or within one quoted text, are one."""
-    regions: list[tuple[int, int]] = []
-    for at in range(len(mine)):
-        if at in fixed:
-            continue
-        start = regions.pop()[0] if regions and _runs_on(mine, regions[-1][1], at, whole_quotes=whole_quotes) else at
-        regions.append((start, at + 1))
-    return regions
+def _has_ending(mine: Sequence[str], end: int) -> bool:
+    return re.fullmatch(r"\.[a-z]\w{0,4}", "".join(mine[end : end + 2])) is not None and len(mine[end]) == 1
 
 
-def _runs_on(mine: Sequence[str], end: int, start: int, *, whole_quotes: bool) -> bool:
-    between = "".join(mine[end:start])
-    if not between or _GLUE.fullmatch(between):
-        return True
-    before = "".join(mine[:end])
-    return (
-        whole_quotes
-        and "\n" not in between
-        and any(before.count(quote) % 2 and quote not in between for quote in _QUOTES)
-    )
+def _own_compounds(sources: Sequence[DraftSource]) -> list[re.Pattern[str]]:
+    """Return, per run, how to split its texts: `api-gateway` is one word where this task alone names it."""
+    tasks = [frozenset(_COMPOUND.findall(source.trajectory.task.text)) for source in sources]
+    typed = [frozenset(_COMPOUND.findall("\n".join(source.typed))) for source in sources]
+    patterns: list[re.Pattern[str]] = []
+    for number, named in enumerate(tasks):
+        others = frozenset().union(*(tasks[at] | typed[at] for at in range(len(sources)) if at != number))
+        words = sorted(named - others, key=lambda word: (-len(word), word))
+        own = "".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])|" for word in words)
+        patterns.append(re.compile(own + _TOKEN.pattern, re.DOTALL))
+    return patterns
+
+
+def _is_whole(slot: Slot) -> bool:
+    """Whether none of its values is cut across a quote or bracket."""
+    return all(map(_is_balanced, slot.values.values()))
+
+
+def _is_balanced(value: str) -> bool:
+    waiting: list[str] = []
+    for sign in _BORDERS.findall(value):
+        if waiting and waiting[-1] == _PAIRS.get(sign, sign):
+            waiting.pop()
+        else:
+            waiting.append(sign)
+    return not waiting
 
 
 def _matching_tokens(mine: Sequence[str], theirs: Sequence[str]) -> dict[int, int]:
