@@ -1,7 +1,8 @@
 """Reduces an attempt to its calls: command or tool, how each ended, what it printed about errors, which files were edited.
 
 Call records are small, so those of every session can be compared at once (`fixes`, `project_facts`). A status that a pipe
-hid counts as a failure where the output shows one, and as unknown otherwise.
+hid counts as a failure where the output shows one; otherwise the client's word counts, which is good enough to count with and
+proves nothing (`proven_end`).
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
 
 
 def was_successful(action: ToolCall) -> bool | None:
-    """Return how a call ended; nothing where the record does not show it."""
+    """Return how a call ended as far as the client and the output tell; nothing where neither does."""
     step = action.step
     if step.failed or not action.worked:
         return False
@@ -171,6 +172,12 @@ def was_successful(action: ToolCall) -> bool | None:
     if masks_exit(action.command) and shows_failure(step.observation):
         return False
     return True if step.result is StepResult.OK else None
+
+
+def proven_end(action: ToolCall) -> bool | None:
+    """Return how a call ended; nothing also where its exit status could be hidden, by a pipe or `|| true`."""
+    ended = was_successful(action)
+    return None if ended and action.kind is ToolKind.SHELL and masks_exit(action.command) else ended
 
 
 def _edited_in_shell(action: ToolCall) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ The error's own words are left out of the text: the agent sees them anyway, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -16,10 +16,11 @@ from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.call_records import proven_end
 from tacit.learn.fixes import MIN_SESSIONS, CountedFix, Fix, FixCounter, FixKind, Retry, SourcedCall
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import code, shorten, slug
-from tacit.text.tool_calls import ToolCall, tool_calls
+from tacit.text.tool_calls import Effect, ToolCall, tool_calls
 
 MADE_BY = "tacit.fixes/1"
 MAX_CITED = 5
@@ -54,7 +55,7 @@ def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) 
         scope=trajectory.task.scope,
         origins=origins.origins,
         provenance=Provenance(trajectory_ids=ids, grounding=origins.spans, made_by=MADE_BY),
-        assessment=_assessment(cited[0]),
+        assessment=_assessment(cited, trajectories),
     )
 
 
@@ -184,7 +185,22 @@ def _reason_spans(trajectory: Trajectory, call: SourcedCall, reason: str) -> lis
     return [Span(call.trajectory_id, before[-1], "text")] if before else []
 
 
-def _assessment(retry: Retry) -> Assessment:
+def _assessment(retries: Sequence[Retry], trajectories: Mapping[str, Trajectory]) -> Assessment:
+    """Return a success: verified where a known check ended with a status that nothing could hide, else self-reported."""
+    proven = next(
+        (each for each in retries if _is_proven(_action(trajectories[each.again.trajectory_id], each.again))), None
+    )
+    retry = proven or retries[0]
     step = retry.again.record.step
-    reason = f"step {retry.failed.record.step} failed and step {step} for the same goal ended with exit status 0"
-    return Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="exit code", reason=reason, step=step)
+    ended = "ended with exit status 0" if proven else "did not fail again"
+    return Assessment(
+        outcome=Outcome.SUCCESS,
+        grade=Grade.MACHINE if proven else Grade.SELF,
+        verifier="exit code" if proven else "",
+        reason=f"step {retry.failed.record.step} failed and step {step} for the same goal {ended}",
+        step=step,
+    )
+
+
+def _is_proven(action: ToolCall | None) -> bool:
+    return action is not None and action.effect is Effect.CHECK and proven_end(action) is True

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.skill import BEFORE_TAG, Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.learn.call_records import call_records, forms_of
@@ -60,6 +61,32 @@ def test_another_way_of_the_same_call_mends(fails: str, works: str, kind: FixKin
     sessions = [session(number, bash(fails, STALE, code=1), bash(works, "ok")) for number in (1, 2)]
     (found,) = counted(*sessions)
     assert (found.fix.kind, found.fix.what) == (kind, what)
+
+
+@pytest.mark.parametrize(
+    ("again", "grade"),
+    [
+        ("uv run pytest -q", Grade.MACHINE),
+        ("uv run pytest -q | tail -5", Grade.SELF),
+        ("uv run pytest -q || true", Grade.SELF),
+        ("uv run pytest --version", Grade.SELF),
+    ],
+)
+def test_only_a_check_whose_status_nothing_hides_verifies_a_lesson(again: str, grade: Grade) -> None:
+    sessions = [session(number, bash("pytest -q", STALE, code=1), bash(again, "ok")) for number in (1, 2)]
+    (lesson,) = lessons(*sessions)
+    assert lesson.assessment is not None
+    assert (lesson.assessment.outcome, lesson.assessment.grade) == (Outcome.SUCCESS, grade)
+
+
+def test_another_call_that_worked_does_not_verify_a_lesson() -> None:
+    failed = call("fetch", {"a": 1}, STALE, result=StepResult.FAILED)
+    plain = [session(number, failed, call("fetch", {"a": 1, "b": 2}, "ok")) for number in (1, 2)]
+    setup = [fixed_session(number) for number in (1, 2)]
+    for sessions in (plain, setup):
+        (lesson,) = lessons(*sessions)
+        assert lesson.assessment is not None
+        assert lesson.assessment.grade is Grade.SELF
 
 
 def test_one_session_is_not_enough() -> None:

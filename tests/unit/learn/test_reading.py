@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
+from tacit.config.settings import Config, ModelSettings
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import ModelOutage, NotFound
 from tacit.domain.ports import Prompt
@@ -98,8 +99,8 @@ def fault(proposal: Mapping[str, Any], *attempts: Trajectory) -> str:
     return found.reason.code if isinstance(found, RefusedProposal) else ""
 
 
-def opened(path: str | Path = ":memory:") -> Tacit:
-    return Tacit(open_store(path))
+def opened(path: str | Path = ":memory:", *, config: Config | None = None) -> Tacit:
+    return Tacit(open_store(path), config=config or Config())
 
 
 def learned(
@@ -566,6 +567,24 @@ def test_an_approved_rule_that_the_person_takes_back_is_set_aside_unless_it_is_p
     assert [norm()["text"] in each.version.content.body for each in newer] == ([] if is_pinned else [True])
 
 
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ("`git push origin main`", ""),
+        ("`git push origin {branch}`", ""),
+        ("`git push upstream`", "not_in_record"),  # both words are there, in two calls
+        ("`git pus origin`", "not_in_record"),  # part of a word is no word
+    ],
+)
+def test_the_words_of_a_command_must_stand_in_one_text(written: str, code: str):
+    attempt = session(1, bash("git push origin main", "done"), bash("git fetch upstream", "done"))
+    quote = [{"step": 2, "quote": "git push origin main"}]
+    note = proposed(
+        kind="fact", title="Where it goes", text=f"Run {written}.", evidence=quote, fails="", works="", error=""
+    )
+    assert fault(note, attempt) == code
+
+
 def test_a_note_never_takes_the_name_of_the_projects_card():
     memory, _, _ = learned(worked_session(1), answers=[answer(proposed(kind="fact", title="Project commands"))])
     (item,) = read_items(memory)
@@ -580,17 +599,45 @@ def test_a_joined_sentence_in_words_of_its_own_is_not_used():
     assert {stored.version.content.description for stored in read_items(memory)} == {proposed()["text"]}
 
 
-def test_a_session_goes_only_to_the_vendor_it_ran_with():
-    theirs = dataclasses.replace(
-        worked_session(), environment=dataclasses.replace(worked_session().environment, client="codex"), id=""
-    )
+def ran_in(client: str, attempt: Trajectory) -> Trajectory:
+    return dataclasses.replace(attempt, environment=dataclasses.replace(attempt.environment, client=client), id="")
+
+
+@pytest.mark.parametrize(
+    ("client", "vendor", "asked"),
+    [
+        ("codex", "anthropic", 0),
+        ("some-agent", "anthropic", 0),
+        ("", "anthropic", 0),
+        ("claude-code", "anthropic", 1),
+        ("some-agent", "", 1),
+    ],
+)
+def test_a_session_goes_only_to_the_vendor_it_ran_with(client: str, vendor: str, asked: int):
     memory = opened()
-    memory.capture(theirs)
-    model = ScriptedModel([NOTHING])
-    model.vendor = "anthropic"
+    memory.capture(ran_in(client, worked_session()))
+    model = ScriptedModel([NOTHING], vendor=vendor)
     report = memory.learn(model=model).model
     assert report is not None
-    assert (model.asked, report.sessions, len(report.problems)) == ([], 0, 1)
+    assert (len(model.asked), report.sessions, len(report.problems)) == (asked, asked, 1 - asked)
+
+
+def test_sessions_of_unknown_clients_go_to_a_vendor_only_where_the_person_says_so():
+    memory = opened(config=Config(model=ModelSettings(other_vendors=True)))
+    memory.capture(worked_session())
+    model = ScriptedModel([NOTHING], vendor="anthropic")
+    memory.learn(model=model)
+    assert len(model.asked) == 1
+
+
+def test_a_procedure_is_not_asked_for_where_one_of_its_sessions_ran_with_another_vendor():
+    memory = opened()
+    memory.capture([ran_in("claude-code", worked_session(1)), ran_in("codex", worked_session(2))])
+    model = ScriptedModel([STEPS], vendor="anthropic")
+    report = memory.learn_procedure("Add a migration", ["session-1", "session-2"], model=model)
+    assert (model.asked, report.verdicts) == ([], ())
+    assert report.model is not None
+    assert len(report.model.problems) == 1
 
 
 class Watching(ScriptedModel):

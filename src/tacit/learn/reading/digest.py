@@ -136,9 +136,9 @@ class SessionRecord:
         return tuple(NumberedStep(number, attempt, step) for number, (attempt, step) in enumerate(found, start=1))
 
     @property
-    def client(self) -> str:
-        """The agent program that the session ran in."""
-        return next((each.environment.client for each in self.attempts if each.environment.client), "")
+    def clients(self) -> frozenset[str]:
+        """The agent programs that its attempts ran in; an empty name is an unknown one."""
+        return frozenset(each.environment.client for each in self.attempts)
 
 
 def digest_parts(record: SessionRecord) -> list[str]:

@@ -1,7 +1,7 @@
 """What a model proposes after reading a session, held against the record of that session.
 
-A proposal stays only where its quotes are in the record, where every command, file, host and number it writes occurs there,
-where its claims of success and failure agree with how commands ended, and, for a rule, where the person said it. Its origin is
+A proposal stays only where one of its quotes is in the record (others are ignored), where every file, host and number it writes
+occurs there and the words of every command together in one text, where its claims of success and failure agree with how commands ended, and, for a rule, where the person said it. Its origin is
 the lowest of what it rests on. The model's word is never evidence.
 """
 
@@ -17,11 +17,10 @@ from typing import Any
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.trajectory import Origin, Span, lowest
-from tacit.learn.call_records import was_successful
+from tacit.learn.call_records import proven_end
 from tacit.learn.origin_limits import typed_and_pasted
 from tacit.learn.reading.digest import NumberedStep, SessionRecord
 from tacit.learn.values import FieldOrigins
-from tacit.text.exit_status import masks_exit
 from tacit.text.opposition import clauses, opposite_clause
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import clean
@@ -228,10 +227,6 @@ class RecordCheck:
         return term_set(self._all)
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self._all))
-
-    @cached_property
     def _trusted(self) -> str:
         """What the person typed and the agent wrote."""
         return "\n".join(each.raw for each in self._passages if each.origin is not Origin.EXTERNAL)
@@ -348,8 +343,8 @@ class RecordCheck:
         text = plain(_PLACEHOLDER.sub(" ", code))
         if not text or text in self._all or plain(code) in self._all:
             return True
-        words = _WORD.findall(text)
-        return all(word in self._words or word in self._all for word in words)
+        words = [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in _WORD.findall(text)]
+        return any(all(word.search(each.text) for word in words) for each in self._passages)
 
     def _without_wrong_claims(self, proposal: Proposal) -> Proposal:
         """Clear what a proposal says of calls and errors where the record does not show it.
@@ -377,8 +372,7 @@ class RecordCheck:
         wanted = plain(command)
         for each in self._record.steps if len(wanted) >= 3 else ():
             if each.step.is_action and each.call.kind is ToolKind.SHELL and wanted in plain(each.call.command):
-                ended = was_successful(each.call)
-                yield None if ended and masks_exit(each.call.command) else ended
+                yield proven_end(each.call)
 
     def origin_of_text(self, text: str) -> Origin:
         """Return external for what may be in the words of others."""

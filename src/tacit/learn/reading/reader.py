@@ -1,7 +1,9 @@
-"""Reading: a language model reads the digest of each session once, and what it proposes is held against the record.
+"""Reading: a language model reads the digest of each session, and what it proposes is held against the record.
 
-Answers are kept as soon as they come, so that no digest is paid for twice, whatever happens next. A session goes only to the
-vendor whose agent it ran with, unless the person says otherwise. Prompt files are versioned: one that was used never changes.
+Answers are kept as soon as they come and found again by the text that was asked, so that an interrupted pass does not pay twice
+for the same text; it asks again where the known items beside a digest changed. A session goes only to the vendor whose agent it
+ran with, and one of an unknown client to none, unless the person says otherwise (`model.other_vendors`). Prompt files are
+versioned: one that was used never changes.
 """
 
 from __future__ import annotations
@@ -72,7 +74,13 @@ MAX_TITLE = 80
 MAX_KNOWN_TOKENS = 500
 MAX_KNOWN = 12
 """Known items that are listed with a digest: more of them cost tokens in every call."""
-_VENDORS = {"claude-code": "anthropic", "codex": "openai", "gemini": "google", "copilot": "github"}
+_VENDORS = {
+    "claude-code": "anthropic",
+    "codex": "openai",
+    "gemini": "google",
+    "gemini-cli": "google",
+    "copilot": "github",
+}
 
 
 class ReadingState(StrEnum):
@@ -198,8 +206,10 @@ class Reader:
         return [made for group in groups if (made := self._candidate(group, known, records))]
 
     def procedure(self, title: str, sessions: Sequence[SessionRecord]) -> Candidate | None:
-        """Ask for one procedure of some sessions; nothing where they do not show one."""
+        """Ask for one procedure of some sessions; nothing where they do not show one or one may not be sent."""
         prompt, records = prompt_file(PROCEDURE), sessions[:MAX_SESSIONS]
+        if not all(map(self._may_see, records)):
+            return None
         sources = tuple(each.id for record in records for each in record.attempts)
         asked = f"<record>\n{_quoted(procedure_material(title, records))}\n</record>"
         entry = self._ask(prompt, asked, sources=sources, session="")
@@ -256,13 +266,15 @@ class Reader:
             return None  # pruned or purged
 
     def _may_see(self, record: SessionRecord) -> bool:
-        """Whether the vendor of the model is the one that the session ran with; unknown clients belong to nobody."""
+        """Whether every attempt of a session ran with the model's vendor; of an unknown client nobody knows that."""
         vendor = getattr(self._model, "vendor", "")
-        ran_with = _VENDORS.get(record.client, "")
-        if not vendor or not ran_with or vendor == ran_with or self._other_vendors:
+        if not vendor or self._other_vendors:
             return True
-        self._problems.setdefault(f"sessions of {record.client} are not sent to {vendor} (model.other_vendors)")
-        return False
+        others = sorted(client for client in record.clients if _VENDORS.get(client) != vendor)
+        if others:
+            of = others[0] or "an unknown client"
+            self._problems.setdefault(f"sessions of {of} are not sent to {vendor} (model.other_vendors)")
+        return not others
 
     def _known(self) -> list[SkillVersion]:
         """Return what is approved, and what was read earlier and waits; not what a person rejected."""
