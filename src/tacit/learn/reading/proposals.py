@@ -1,8 +1,9 @@
 """What a model proposes after reading a session, held against the record of that session.
 
 A proposal stays only where one of its quotes is in the record (others are ignored), where every file, host and number it writes
-occurs there and the words of every command together in one text, where its claims of success and failure agree with how commands ended, and, for a rule, where the person said it. Its origin is
-the lowest of what it rests on. The model's word is never evidence.
+occurs there and the words of every command together in one text, where its claims of success and failure agree with how
+commands ended, and, for a rule, where the person said it. Its origin is the lowest of what it rests on. The model's word is
+never evidence.
 """
 
 from __future__ import annotations
