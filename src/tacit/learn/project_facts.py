@@ -177,6 +177,8 @@ class _FactCounter:
         if used < least or len(uses.failed - uses.used) > used:
             return False
         typed = _common_words(command, uses.typed.values())
+        if not typed:
+            return False
         if command in _NEED_A_TARGET:
             return "/" in typed
         return purpose is not Purpose.PUBLISH or typed != command or bool(_PUBLISHES.search(command))
@@ -194,6 +196,8 @@ class _FactCounter:
             called[_common_words(command, [uses.typed[folder]])].append(folder)
         by_words = called or {_common_words(command, uses.typed.values()): list(folders)}
         for words, places in by_words.items():
+            if not words:
+                continue
             yield Fact(
                 command=words,
                 purpose=Purpose.BEFORE_COMMIT if usual else purpose,
@@ -280,7 +284,15 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
         elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
             purpose = purpose_of(key)
             if purpose or form.text.split()[0] in _SCRIPT_RUNNERS:
-                yield (purpose, key), form.directory, (*sorted(form.settings), *form.tokens)
+                yield (purpose, key), form.directory, (*sorted(form.settings), *_with_dashes(form))
+
+
+def _with_dashes(form: CommandForm) -> tuple[str, ...]:
+    """Return the words of a command with the `--` between a wrapper and its program, which the normal form leaves out."""
+    at = form.tokens.index(form.program) if form.program in form.tokens else 0
+    if at and f" -- {form.program}" in f"{form.typed} ":
+        return (*form.tokens[:at], "--", *form.tokens[at:]) if form.tokens[at - 1] != "--" else form.tokens
+    return form.tokens
 
 
 def _ways(form: CommandForm, line: str) -> Iterator[tuple[Purpose, str]]:
@@ -329,7 +341,32 @@ def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Cou
     rest = [word for word in kept if word not in settings]
     while rest and (rest[-1] == "--" or len(" ".join(rest)) > MAX_OPTIONS):
         rest.pop()
-    return " ".join([*settings, *own, *rest])
+    told = _as_typed(own, rest, best)
+    return " ".join([*settings, *told] if told else [])
+
+
+def _as_typed(own: Sequence[str], rest: Sequence[str], typed: Sequence[str]) -> list[str]:
+    """Return the words of a command and its usual options in the order in which they were typed.
+
+    Of `mise exec -- go test ./...` the usual words `mise exec go test` give `mise exec -- go test`: a `--` before a word that
+    is kept belongs to it. Where the words do not stand there in this order, the options come last. Empty: not to be told.
+    """
+    found: list[str] = []
+    to_come, options = list(own), list(rest)
+    dashes = False
+    for word in typed:
+        if to_come[:1] == [word]:
+            found += ["--", to_come.pop(0)] if dashes and found else [to_come.pop(0)]
+        elif word in options and word != "--":
+            options.remove(word)
+            found += ["--", word] if dashes else [word]
+        elif dashes and to_come:
+            return []  # without the program after `--` it is another command
+        else:
+            dashes = dashes or word == "--"
+            continue
+        dashes = False
+    return found if not to_come else [*own, *rest]
 
 
 def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) -> tuple[str, ...]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tacit.domain.fact import Fact, Purpose
 from tacit.domain.outline import CallRecord
 from tacit.domain.scope import Scope
@@ -143,6 +145,18 @@ def test_a_folder_that_the_command_names_itself_is_said_once() -> None:
     (fact,) = facts_of(*[[("mise --cd crates/vfox run test", True)]] * 3)
     assert fact.command.count("crates/vfox") == 1
     assert fact.folders == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("mise exec -- go test -count=1 ./...", ["mise exec -- go test -count=1 ./..."]),
+        ("mise --cd crates/vfox run test", ["mise --cd crates/vfox run test"]),
+        ("cargo clippy -- -D warnings", ["cargo clippy -- -D warnings"]),
+    ],
+)
+def test_a_command_is_told_as_it_can_be_typed(typed: str, told: list[str]) -> None:
+    assert [fact.command for fact in facts_of(*[[(typed, True)]] * 3)] == told
 
 
 def test_nothing_likely_gives_no_card() -> None:
