@@ -8,10 +8,11 @@ differently, what a person wrote last is kept. Skills that contradict each other
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
@@ -21,6 +22,8 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span
 from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
 from tacit.gate.judgement import merge_candidate
+from tacit.learn.parameters import Binding, Generalisation, fill
+from tacit.learn.values import PLACEHOLDER, ValueSighting
 from tacit.maintain.status_changes import LibraryView, care_of
 from tacit.store import Store, queries
 from tacit.text.shell import shell_text
@@ -28,6 +31,7 @@ from tacit.text.similarity import NeighbourIndex
 from tacit.text.words import term_set
 
 T = TypeVar("T")
+_WORD = re.compile(r"[^\W_]+")
 MADE_BY = "tacit.merging"
 USE_WHEN = " Use when "
 """The part of a description after this is for choosing a skill; people do not ask in such words."""
@@ -76,9 +80,15 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     """Decide about two similar skills; None where that was decided before, or where they contradict each other."""
     if disagreement(pair.older.version.content, pair.newer.version.content):
         return None
+    if not _one_subject(pair.older.version.content, pair.newer.version.content):
+        return None  # each names its own value where the other's steps have another one
     apart = bool(differently_worded(pair.older.version.content, pair.newer.version.content))
     worth = [(_precedence(library, each, apart=apart), each) for each in (pair.older, pair.newer)]
     kept, given = (each for _, each in sorted(worth, key=lambda pair: pair[0], reverse=True))
+    if generalises(given.version.content, kept.version.content):
+        if kept.status in RECALLABLE and given.status not in RECALLABLE:
+            return None  # the general one is reviewed as it is
+        kept, given = given, kept
     waits = given.status not in RECALLABLE
     if waits and apart and _written_at(library.store, given):
         return None  # a person's draft is not set aside before it is reviewed
@@ -90,7 +100,8 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
             return None  # it was proposed before, whatever a person decided
     if kept.status not in RECALLABLE:
         # Of two drafts the newer is set aside; what it adds becomes a further version of the older.
-        kept, given = pair.older, pair.newer
+        general = generalises(pair.newer.version.content, pair.older.version.content)
+        kept, given = (pair.newer, pair.older) if general else (pair.older, pair.newer)
         reason = coded(CareReason.SAME_AS, name=kept.version.name, id=kept.version.id, similarity=pair.similarity)
         care = next(_set_aside(library, given, [reason], kind=CareKind.MERGE), None)
         if care is None or adds_nothing(given.version.content, kept.version.content):
@@ -114,7 +125,7 @@ def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
     author = kept.version.provenance.made_by
     made_by = MADE_BY if author.startswith(OWN_PREFIX) else author  # a person stays the author of their words
     source = given.version
-    for adapted in (_with_order_of, _with_words_of, _with_description_as_query):
+    for adapted in (_with_parameters_of, _with_order_of, _with_words_of, _with_description_as_query):
         source = adapted(source, kept.version)
     newcomer = Candidate(
         content=source.content,
@@ -125,6 +136,96 @@ def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
     )
     one = merge_candidate(newcomer, kept.version)
     return dataclasses.replace(one, revises=kept.skill.id, parents=(kept.version.id, given.version.id))
+
+
+def _step_texts(one: SkillContent, other: SkillContent) -> Iterator[tuple[str, str]]:
+    """Yield the texts of the first one's arguments beside those of the other's, for the steps that both take."""
+    for i, j in differently_worded(one, other):
+        ours, theirs = one.steps[i].arguments, other.steps[j].arguments
+        for key in ours.keys() & theirs.keys():
+            if isinstance(ours[key], str) and isinstance(theirs[key], str) and ours[key] != theirs[key]:
+                yield ours[key], theirs[key]
+
+
+def bindings(general: SkillContent, other: SkillContent) -> dict[str, str]:
+    """Return what the other has in place of each parameter; without those that stand for several things there."""
+    names = {parameter.name for parameter in general.parameters}
+    found: dict[str, set[str]] = defaultdict(set)
+    for template, text in _step_texts(general, other):
+        pieces = PLACEHOLDER.split(template)
+        if not set(pieces[1::2]) <= names or not all(map(str.isidentifier, pieces[1::2])):
+            continue
+        pattern = re.escape(pieces[0])
+        for at in range(1, len(pieces), 2):
+            name = pieces[at]
+            pattern += f"(?P={name})" if name in pieces[1:at:2] else f"(?P<{name}>.+?)"
+            pattern += re.escape(pieces[at + 1])
+        if match := re.fullmatch(pattern, text, re.DOTALL):
+            for name, value in match.groupdict().items():
+                found[name].add(value)
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def generalises(one: SkillContent, other: SkillContent) -> bool:
+    """Whether the first has a parameter where the second has a value."""
+    return any(not PLACEHOLDER.search(value) for value in bindings(one, other).values())
+
+
+def _one_subject(one: SkillContent, other: SkillContent) -> bool:
+    """Whether two skills do not each name a value of their own that the other's steps have in another form."""
+    titles = [
+        frozenset(_WORD.findall(f"{each.name} {each.description}".lower().replace("-", " "))) for each in (one, other)
+    ]
+    for ours, theirs in _step_texts(one, other):
+        left, right = (frozenset(_WORD.findall(PLACEHOLDER.sub(" ", text).lower())) for text in (ours, theirs))
+        if (left - right) & (titles[0] - titles[1]) and (right - left) & (titles[1] - titles[0]):
+            return False
+    return True
+
+
+def _with_parameters_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
+    """Return a version with the other's parameters: for its own of another name, and for the values in their place."""
+    named = {
+        name: value for name, value in bindings(given.content, kept.content).items() if PLACEHOLDER.fullmatch(value)
+    }
+    values = {
+        name: value
+        for name, value in bindings(kept.content, given.content).items()
+        if not PLACEHOLDER.search(value) and (len(value) > 1 or value.isdigit())  # a letter may be any word
+    }
+    by_name = {parameter.name: parameter for parameter in kept.content.parameters}
+    place = ValueSighting(Origin.USER, 0, "text")
+    general = Generalisation(
+        tuple(Binding(parameter=by_name[name], original=value, place=place) for name, value in values.items())
+    )
+    if not named and not values:
+        return given
+
+    def changed(value: Any) -> Any:
+        return general.arguments(fill(value, named))
+
+    def text(value: str) -> str:
+        return general.text(str(fill(f"{value} ", named))[:-1], folded=True)
+
+    content = given.content
+    steps = [
+        dataclasses.replace(step, text=text(step.text), arguments=changed(step.arguments)) for step in content.steps
+    ]
+    parameters = [by_name.get(named.get(each.name, "").strip("{}"), each) for each in content.parameters]
+    before, after = (
+        tuple(dataclasses.replace(each, text=text(each.text), check=text(each.check)) for each in conditions)
+        for conditions in (content.preconditions, content.postconditions)
+    )
+    content = dataclasses.replace(
+        content,
+        description=text(content.description),
+        example_queries=tuple(map(text, content.example_queries)),
+        steps=tuple(steps),
+        parameters=tuple(parameters),
+        preconditions=before,
+        postconditions=after,
+    )
+    return _changed(given, content, given.origins, given.provenance.grounding)
 
 
 def _with_order_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.domain.care import Care, CareKind
 from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status, coded
 from tacit.domain.ports import Check
-from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.skill import Kind, Parameter, SkillContent, SkillStep
+from tacit.learn.parameters import fill
 from tacit.maintain import promotion, revalidation
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store.context import StoreContext
@@ -143,3 +147,57 @@ def test_trying_again_keeps_nothing_until_asked_and_then_one_result_a_day(librar
     assert [tried(keep=True).applied for _ in range(4)] == [True, False, True, True]
     kept = [item.outcome.value for item in library.store.evidence([version_id])[version_id]]
     assert kept == ["success", "failure", "success"]
+
+
+COMMANDS = (
+    "docker push r/{}",
+    "kubectl apply -f {}.yaml",
+    "kubectl rollout status deploy/{}",
+    "curl -f http://{}/health",
+)
+
+
+def deployment(service: str, *, steps: int = 4, noun: str = "service") -> SkillContent:
+    """A deployment of one service, or of any where it is a placeholder."""
+    parameters = (Parameter(name=service.strip("{}")),) if service.startswith("{") else ()
+    return content(
+        name="-".join(["deploy", *re.findall("[a-z]+", service if not parameters else ""), noun]),
+        description=f"Deploy the {service} {noun}.",
+        steps=bash_steps(*(command.format(service) for command in COMMANDS[:steps])),
+        parameters=parameters,
+    )
+
+
+class TestValues:
+    def test_skills_for_two_values_are_two(self, library: Library) -> None:
+        library.approved(deployment("ledger")), library.approved(deployment("geo"))
+        assert library.tend(CareKind.MERGE) == []
+
+    @pytest.mark.parametrize("general_first", [True, False])
+    def test_of_a_general_and_a_single_one_the_general_one_is_kept(self, library: Library, general_first: bool) -> None:
+        both = [deployment("{service}"), deployment("geo")]
+        made = [library.approved(each) for each in (both if general_first else both[::-1])]
+        cares = library.tend(CareKind.MERGE)
+        general = made[0 if general_first else 1]
+        assert all(care.candidate is None or care.candidate.parents[0] == general for care in cares)
+        library.apply()
+        assert library.status(general) is not Status.RETIRED
+
+    @given(
+        st.sampled_from(["geo", "api-gateway", "mail"]),
+        st.sampled_from(["{service}", "{name}"]),
+        st.integers(3, 4),
+        st.integers(3, 4),
+        st.booleans(),
+    )
+    def test_name_description_and_steps_of_a_merged_skill_agree(
+        self, value: str, other: str, ours: int, theirs: int, renamed: bool
+    ) -> None:
+        kept = deployment("{service}", steps=ours)
+        newer = deployment(other if renamed else value, steps=theirs)
+        one = merged(stored(kept), stored(newer)).content
+        assert [parameter.name for parameter in one.parameters] == ["service"]
+        for text in (one.name.replace("-", " "), one.description, *one.example_queries):
+            assert renamed or not re.search(rf"\b{value.replace('-', '[- ]')}\b", text)
+        filled = [fill(step.arguments["command"], {"service": value}) for step in one.steps]
+        assert filled == [command.format(value) for command in COMMANDS[: max(ours, theirs)]]
