@@ -140,8 +140,9 @@ class Tacit:
 
         Takes in hook journals and edits of exported skills (as made by `edited_by`), and re-checks existing approvals first.
         Finally applies the status changes that new verified evidence calls for, and exports what is approved.
-        Each attempt is one transaction, so an interrupted run repeats nothing. A language model words what is new,
-        within its own budget; where it fails, the mined wording is used. A journal that cannot be read goes to
+        Each attempt is one transaction, so an interrupted run learns from none twice; only counting over all is repeated.
+        A language model, if given, reads the sessions last, within its own budget, and proposes more; where it fails, the
+        rest stands. A journal that cannot be read goes to
         `on_journal_fault`, and the rest is still learned from.
         """
         context = self.context

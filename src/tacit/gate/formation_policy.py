@@ -96,7 +96,7 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
         return finding("recurring_keyword", words=", ".join(f"“{word}”" for word in shared[:3]))
     if _successes(candidate) >= REPEATED:
         return finding("seen_again", count=_successes(candidate))
-    # Mining compares many tasks: what it finds in few of them is rare, not a task of its own.
+    # What comes from comparing attempts recurs: like runs were merged, or calls counted over many tasks.
     compared = candidate.provenance.made_by.startswith(MADE_BY_MINING)
     lenient = policy.strictness is Strictness.OPEN or (compared and policy.strictness is Strictness.STANDARD)
     severity = Severity.LOW if lenient else Severity.HIGH

@@ -1,4 +1,4 @@
-"""Learning: attempts in, candidates for the gate out. A language model is optional."""
+"""Learning: makes candidates of attempts, passes them to the gate, and ends lessons that no longer hold."""
 
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.consensus import consensus

@@ -2,8 +2,8 @@
 
 Everything between that changed something is a candidate: another form of the call (behind a wrapper, with an option or a
 variable, in another folder, with another file), a command, an edit. What helps is what several sessions agree on, and what
-makes a difference: it works after this error, the same call without it fails again, and it is not done all the time
-anyway. One session is enough where the error itself names the fix or says that a program is missing.
+makes a difference: another form of the call counts where the call without it mostly fails, a command or an edit where it is
+not done all the time anyway. One session is enough where the error itself names the fix or says that a program is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Learns from one attempt: candidates for the gate, and notes for people.
 
 Candidates are what a person said and, for a verified success, a draft of its procedure. Fixed errors and working commands are
-only noted here: they are counted over sessions (`fixes`, `project_facts`). Every attempt gives at least one note.
+only noted here: they are counted over sessions (`fixes`, `project_facts`).
 """
 
 from __future__ import annotations

@@ -568,21 +568,20 @@ def test_an_approved_rule_that_the_person_takes_back_is_set_aside_unless_it_is_p
 
 
 @pytest.mark.parametrize(
-    ("written", "code"),
+    ("written", "expected"),
     [
-        ("`git push origin main`", ""),
-        ("`git push origin {branch}`", ""),
-        ("`git push upstream`", "not_in_record"),  # both words are there, in two calls
+        ("`git push origin main`", Origin.AGENT),
+        ("`git push origin {branch}`", Origin.AGENT),
+        ("`git push upstream`", Origin.EXTERNAL),  # both words are there, in two calls
         ("`git pus origin`", "not_in_record"),  # part of a word is no word
     ],
 )
-def test_the_words_of_a_command_must_stand_in_one_text(written: str, code: str):
+def test_a_command_that_was_put_together_needs_a_confirmation_of_its_own(written: str, expected: str):
     attempt = session(1, bash("git push origin main", "done"), bash("git fetch upstream", "done"))
     quote = [{"step": 2, "quote": "git push origin main"}]
-    note = proposed(
-        kind="fact", title="Where it goes", text=f"Run {written}.", evidence=quote, fails="", works="", error=""
-    )
-    assert fault(note, attempt) == code
+    note = proposed(kind="fact", title="Push it", text=f"Run {written}.", evidence=quote, fails="", works="", error="")
+    found = held(note, attempt)
+    assert (found.origin if isinstance(found, HeldProposal) else found.reason.code) == expected
 
 
 def test_a_note_never_takes_the_name_of_the_projects_card():

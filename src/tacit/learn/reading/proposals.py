@@ -1,9 +1,9 @@
 """What a model proposes after reading a session, held against the record of that session.
 
-A proposal stays only where one of its quotes is in the record (others are ignored), where every file, host and number it writes
-occurs there and the words of every command together in one text, where its claims of success and failure agree with how
-commands ended, and, for a rule, where the person said it. Its origin is the lowest of what it rests on. The model's word is
-never evidence.
+A proposal stays only where one of its quotes is in the record (others are ignored), where every file, host and number and
+every word of a command occurs there, where its claims of success and failure agree with how commands ended, and, for a rule,
+where the person said it. Its origin is the lowest of what it rests on, and external for a command whose words stand together
+nowhere. The model's word is never evidence.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MAX_PROPOSALS = 20
 MAX_TEXT = 700
 MAX_FIELD = 400
 MAX_EVIDENCE = 6
+MIN_PART = 5
+"""Characters of a word that counts also where it is found as a part of another one."""
 MIN_QUOTE = 8
 """Characters of a quote that proves something."""
 
@@ -344,8 +346,13 @@ class RecordCheck:
         text = plain(_PLACEHOLDER.sub(" ", code))
         if not text or text in self._all or plain(code) in self._all:
             return True
-        words = [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in _WORD.findall(text)]
-        return any(all(word.search(each.text) for word in words) for each in self._passages)
+        parts = {word for word in _WORD.findall(text) if len(word) < MIN_PART or word not in self._all}
+        return all(pattern.search(self._all) for pattern in _whole_words(" ".join(parts)))
+
+    def _is_assembled(self, code: str) -> bool:
+        """Whether the words of a command stand together in no text of the record."""
+        words = _whole_words(plain(_PLACEHOLDER.sub(" ", code)))
+        return not any(all(word.search(each.text) for word in words) for each in self._passages)
 
     def _without_wrong_claims(self, proposal: Proposal) -> Proposal:
         """Clear what a proposal says of calls and errors where the record does not show it.
@@ -376,7 +383,9 @@ class RecordCheck:
                 yield proven_end(each.call)
 
     def origin_of_text(self, text: str) -> Origin:
-        """Return external for what may be in the words of others."""
+        """Return external for what may be in the words of others, and for a command that nobody wrote as a whole."""
+        if any(map(self._is_assembled, _CODE.findall(text))):
+            return Origin.EXTERNAL
         named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(text))
         is_foreign = any(word not in self._trusted_words for code in named for word in _WORD.findall(code))
         is_reversed = self._was_instructed and not self._denies(text)
@@ -403,6 +412,10 @@ def _pieces(quote: Quote) -> list[str]:
     words = _FRAME.sub("", quote.text)
     pieces = [piece for piece in map(plain, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
     return pieces[:2] or [plain(words)]
+
+
+def _whole_words(text: str) -> list[re.Pattern[str]]:
+    return [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in _WORD.findall(text)]
 
 
 def _claims_fix(proposal: Proposal) -> bool:
