@@ -250,7 +250,7 @@ def lowest_of(content: SkillContent, origins: Mapping[str, Origin]) -> Origin:
 OWN_PREFIX = "tacit."
 """The names under which Tacit itself makes and decides something begin with this; nobody else may use it."""
 MADE_BY_MINING = "tacit.mining"
-"""How `made_by` begins of what comes from comparing attempts: calls counted over many, and like runs merged into one procedure."""
+"""How `made_by` begins of what comes from comparing attempts: like runs merged into one procedure, and calls counted."""
 MADE_BY_READING = "tacit.reading"
 """How `made_by` begins of what a language model read out of sessions."""
 
