@@ -57,11 +57,14 @@ def test_an_agent_cannot_loosen_the_policy_by_a_file_or_a_variable(terminal: Ter
     assert terminal.run("recall", "Deploy the billing service to staging", "--json").json["abstained"]
 
 
-def test_an_agent_cannot_export_what_nobody_approved(terminal: Terminal) -> None:
-    (terminal.project / "crafted.json").write_text(json.dumps(deploying("make release")))
-    held = terminal.run("learn", "crafted.json", "--json").json["held"]
-    assert held
-    refused = terminal.run("skills", "export", held[0]["name"], "--to", ".claude/skills", "--json")
+def test_an_agent_cannot_export_what_nobody_approved(terminal: Terminal, tmp_path: Path) -> None:
+    folder = tmp_path / "skills" / "make-releases"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: make-releases\ndescription: How to release.\n---\nRun `make release`.\n"
+    )
+    assert terminal.run("skills", "import", str(folder)).code == 0
+    refused = terminal.run("skills", "export", "make-releases", "--to", ".claude/skills", "--json")
     assert refused.code == 3
     assert not (terminal.project / ".claude").exists()
 

@@ -237,14 +237,9 @@ def _changed_packages(copy: CleanCopy, baseline: WorkspaceBaseline, search_path:
     folders = [*copy.packages]
     for place in search_path:
         try:
-            newer = next(
-                (
-                    entry.name
-                    for entry in os.scandir(place)
-                    if not entry.is_dir() and baseline.is_newer(Path(entry.path))
-                ),
-                "",
-            )
+            with os.scandir(place) as entries:
+                programs = [Path(entry.path) for entry in entries if not entry.is_dir()]
+            newer = next((program.name for program in programs if baseline.is_newer(program)), "")
         except OSError:
             continue
         if newer:

@@ -8,10 +8,11 @@ rights.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -49,11 +50,14 @@ def run_in_clean_copy(
         home = private / "home"
         environment = clean_environment(baseline.folder, home, is_newer=baseline.is_newer, search_path=search_path)
         places = [] if search_path else [Path(place) for place in environment["PATH"].split(os.pathsep)]
+        named = list(_named_programs(command))
+        places += [program.parent for program in named]
         copy = make_copy(baseline, private / "copy", command=command, search_path=places)
         if copy is None:
             return None
         inside = os.path.relpath(folder, copy.root.resolve())
-        line, environment = _line(command, copy, inside, home=home, environment=environment)
+        lent = [prefix for program in named for prefix in (_prefix(program.parent), _prefix(program.resolve().parent))]
+        line, environment = _line(command, copy, inside, home=home, environment=environment, lent=lent)
         started = private / "copy" / inside
         if not started.is_dir():
             started.mkdir(parents=True)
@@ -66,7 +70,7 @@ def run_in_clean_copy(
 
 
 def _line(
-    command: str, copy: CleanCopy, inside: str, *, home: Path, environment: Mapping[str, str]
+    command: str, copy: CleanCopy, inside: str, *, home: Path, environment: Mapping[str, str], lent: Iterable[Path]
 ) -> tuple[Sequence[str], dict[str, str]]:
     """The command line, confined where there is a sandbox, and its environment."""
     from tacit.providers.sandbox.check_run import bubblewrap, confined
@@ -77,7 +81,7 @@ def _line(
     if bubblewrap() and account:
         own = Path(account)
         hidden = [own, Path("/tmp"), Path("/var/tmp")]
-        lent = [*(own / name for name in TOOL_FOLDERS), *_prefixes(environment), *copy.packages]
+        lent = [*(own / name for name in TOOL_FOLDERS), *_prefixes(environment), *copy.packages, *lent]
         variables |= {"HOME": str(own), "TMPDIR": "/tmp", "PYTHONPYCACHEPREFIX": "/tmp/pycache"}
         root = copy.root.resolve()
         line = confined(shell, copy=copy.folder, workspace=root, folder=root / inside, lent=lent, hidden=hidden)
@@ -97,11 +101,24 @@ def _line(
 
 def _prefixes(environment: Mapping[str, str]) -> Iterator[Path]:
     """Folders that hold the programs and what belongs to them."""
-    for place in map(Path, environment["PATH"].split(os.pathsep)):
-        yield place.parent if (place.parent / "pyvenv.cfg").is_file() or (place.parent / "lib").is_dir() else place
+    yield from map(_prefix, map(Path, environment["PATH"].split(os.pathsep)))
     yield from (Path(value) for name, value in environment.items() if name.endswith(("_HOME", "_ROOT", "_DIR")))
 
 
+def _prefix(place: Path) -> Path:
+    """The folder of an installation, given that of its programs."""
+    return place.parent if (place.parent / "pyvenv.cfg").is_file() or (place.parent / "lib").is_dir() else place
+
+
+def _named_programs(command: str) -> Iterator[Path]:
+    """Programs that a command names by their whole path."""
+    for word in _WHOLE_PATH.findall(command):
+        program = Path(word)
+        if program.is_file() and os.access(program, os.X_OK):
+            yield program
+
+
+_WHOLE_PATH = re.compile(r"(?:^|(?<=[\s;&|(=\"']))/[^\s;&|()<>\"'$`]+")
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 SIGNAL_BASE = 128
 """A shell adds this to the signal that ended a command."""

@@ -39,7 +39,8 @@ def confined(
     for place in empty:
         line += ["--tmpfs", place]
     for path in dict.fromkeys(lent):
-        if path.exists() and any(path.is_relative_to(place) for place in empty) and not path.is_relative_to(workspace):
+        hidden_away = str(path) not in empty and any(path.is_relative_to(place) for place in empty)
+        if hidden_away and path.exists() and not path.is_relative_to(workspace):
             line += ["--ro-bind", str(path), str(path)]
     line += ["--bind", str(copy), str(workspace)]
     for path in dict.fromkeys(lent):

@@ -6,6 +6,7 @@ outcome, and shows how reliability and history changed. It touches nothing of th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -105,6 +106,7 @@ def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
     project = folder / PROJECT
     with resources.as_file(resources.files("tacit") / "demo" / "project") as source:
         shutil.copytree(source, project, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    _commit(project)
     reliabilities = _prove(console, memory, selection, project)
 
     _chapter(console, 6)
@@ -135,6 +137,16 @@ def _approve(console: Console, memory: Tacit) -> None:
         console.print(f"{safe(version.name)}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:
             console.print(f"  [dim]confirmed, because it was first seen in tool output:[/dim] {safe(key)}")
+
+
+def _commit(project: Path) -> None:
+    """Make the project a checkout with one commit: what a check means is read from there, not from what a run left."""
+    (project / "gitignore").rename(project / ".gitignore")
+    own = ["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]
+    own += ["-c", "core.hooksPath=/dev/null"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "the project as it was"]):
+        with contextlib.suppress(OSError):  # without git the check is a self-report, and the demo says so
+            subprocess.run(["git", *own, *arguments], cwd=project, capture_output=True, timeout=TIMEOUT_S, check=False)
 
 
 def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:

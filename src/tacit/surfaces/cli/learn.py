@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -21,6 +21,7 @@ from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, ModelOutage, NotFound, TacitError
 from tacit.domain.ports import LanguageModel
+from tacit.domain.trajectory import Trajectory
 from tacit.evidence.capture import Captured, capture_transcript, combined
 from tacit.ingest.sources import PLACES, Transcript, client_homes, passed_over, project_of, read, transcripts
 from tacit.learn.learning_report import LearningReport
@@ -176,11 +177,11 @@ def _learn_paths(
     problems: list[InvalidTrajectory] = []
     parts: list[Captured] = []
     memory = ctx.memory
+    done = count(1)
     with progress_bar(ctx, "reading") as advance:
         for path in paths:
-            for trajectory in read(path, on_problem=problems.append):
-                parts.append(memory.capture(trajectory, trust_outcomes=trust_outcomes))
-                advance(len(parts), 0)
+            found = _counted(read(path, on_problem=problems.append), lambda: advance(next(done), 0))
+            parts.append(memory.capture(found, trust_outcomes=trust_outcomes))
     captured = combined(parts)
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := passed_over(path))][:1]
@@ -191,6 +192,13 @@ def _learn_paths(
     if problems and captured == Captured():  # what was wrong with each file has been printed
         hint = "fix or convert the files listed above, or name others"
         ctx.end_with(Mistake("nothing could be read", code="nothing_readable", hint=hint))
+
+
+def _counted(trajectories: Iterable[Trajectory], advance: Callable[[], None]) -> Iterator[Trajectory]:
+    """The attempts as they are read, together: those of a session are assessed beside each other."""
+    for each in trajectories:
+        advance()
+        yield each
 
 
 def _learn_here(
