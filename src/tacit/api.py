@@ -184,10 +184,11 @@ class Tacit:
         source: str = "",
         scope: Scope | None = None,
         evidence: Sequence[Span] = (),
+        keep: bool = True,
     ) -> Verdict:
         """Put a skill that somebody wrote through the gate: a new one, or the next version of the one it revises.
 
-        `evidence` are the places in captured attempts that show it.
+        `evidence` are the places in captured attempts that show it. Without `keep` nothing is stored.
         It belongs to this project, or to the team or session that `scope` names; `library.promote` reaches broader scopes.
         """
         store = self.context.store
@@ -208,7 +209,7 @@ class Tacit:
             # An agent may repeat a tool's output or a web page: fields that do so are external, whoever proposes them.
             limiter = origin_limits.OriginLimiter(store)
             candidate = limiter.limit_by_recent_sessions(limiter.limit_origins(candidate) if evidence else candidate)
-        return self._admission.admit_at_own_scope(candidate)
+        return self._admission.admit_at_own_scope(candidate) if keep else self._admission.preview(candidate)
 
     def review(
         self,

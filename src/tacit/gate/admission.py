@@ -56,6 +56,17 @@ class Admission:
             publishing.publish(store, context.embedder)
         return verdict
 
+    def preview(self, candidate: Candidate) -> Verdict:
+        """Return what the gate would decide on a candidate at its own scope; stores nothing."""
+        context, store = self._context, self._context.store
+        content = candidate.content
+        if store.tombstones(content.hash()):
+            message = f"`{content.name}` was purged and is refused"
+            raise GateRefusal(message, code="purged", hint="see `tacit skills history`")
+        verdict = judge_against_store(store, candidate, policy=context.config.policy, at=context.now()).verdict
+        known = bool(verdict.version_id) and verdict.version_id in store.resolve(verdict.version_id)
+        return dataclasses.replace(verdict, relation=Relation.REINFORCE) if known else verdict
+
     def matching_version(self, candidate: Candidate) -> StoredVersion | None:
         """Return the newest version of the skill that the candidate would extend or confirm, if there is one."""
         context = self._context

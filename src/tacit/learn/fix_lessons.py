@@ -16,7 +16,7 @@ from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.call_records import proven_end
+from tacit.learn.attempt_outlines import proven_end
 from tacit.learn.fixes import MIN_SESSIONS, CountedFix, Fix, FixCounter, FixKind, Retry, SourcedCall
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import code, shorten, slug

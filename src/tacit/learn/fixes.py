@@ -16,7 +16,7 @@ from enum import StrEnum
 from math import prod
 
 from tacit.domain.outline import CallRecord
-from tacit.learn.call_records import acts, edits_files, forms_of, line_digest
+from tacit.learn.attempt_outlines import acts, edits_files, forms_of, line_digest
 from tacit.text.command_forms import CommandForm, same_goal, wrapper_of
 from tacit.text.error_signatures import masked_line, may_pass, missing_name, shows_failure, tells
 

@@ -19,7 +19,7 @@ from tacit.domain.outline import Outline, Wish
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.call_records import acts
+from tacit.learn.attempt_outlines import acts
 from tacit.learn.fixes import CODE_FILE
 from tacit.learn.statements import ONE_TIME, UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals

@@ -31,8 +31,7 @@ from tacit.gate.admission import Admission
 from tacit.ingest.client_memories import Statement, find_statement, known_statements
 from tacit.ingest.sources import client_homes
 from tacit.learn import friction_notes, overlays, skill_usage
-from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.call_records import in_their_folders, without_copies
+from tacit.learn.attempt_outlines import in_their_folders, outline_of, without_copies
 from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, withdrawals
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
@@ -42,12 +41,11 @@ from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.learn.person_rules import repeated_wishes, taken_back
 from tacit.learn.procedure import SkippedProcedure
-from tacit.learn.project_facts import card_candidate, project_facts
+from tacit.learn.project_facts import card_candidate, facts_card, project_facts
 from tacit.learn.reading import Reader
 from tacit.learn.reading.digest import SessionRecord
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
 from tacit.recall import publishing
-from tacit.render.facts_card import facts_card
 from tacit.store import Store
 from tacit.store.context import StoreContext
 

@@ -18,7 +18,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.store import queries
@@ -111,6 +111,20 @@ def propose_edited(context: StoreContext, propose: Callable[..., Verdict], *, by
             path = str(folder.path / "SKILL.md")
             verdicts.append(propose(content, by=by, origin=Origin.EXTERNAL, revises=versions[-1], source=path))
     return verdicts
+
+
+def imported(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, StoredVersion | None]:
+    """Return the content of a folder to propose and the version it revises: of the skill it was exported from, or of its name.
+
+    A text that was only made inert for export comes back as the content that was exported.
+    """
+    store, content = context.store, parsed.content
+    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == context.scope]
+    stamped = parsed.stamp.get("skill-id", "")
+    if stamped and stamped in store.resolve(stamped):
+        same = store.versions(stamped)
+    copied = next((s.version.content for s in reversed(same) if render.is_copy(content, s.version.content)), None)
+    return copied or content, same[-1] if same else None
 
 
 def _roots(context: StoreContext) -> Iterator[Path]:

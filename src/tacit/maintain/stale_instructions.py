@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.domain.outline import CallRecord, Outline
 from tacit.ingest.client_memories import Statement, known_statements
-from tacit.learn.call_records import forms_of, in_their_folders, without_copies
+from tacit.learn.attempt_outlines import forms_of, in_their_folders, without_copies
 from tacit.store.context import StoreContext
 from tacit.text.command_forms import CommandForm, command_forms, same_goal
 from tacit.text.error_signatures import missing_name

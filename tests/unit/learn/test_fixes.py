@@ -8,7 +8,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.skill import BEFORE_TAG, Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
-from tacit.learn.call_records import call_records, forms_of
+from tacit.learn.attempt_outlines import call_records, forms_of
 from tacit.learn.fix_lessons import fix_lesson
 from tacit.learn.fixes import CountedFix, FixCounter, FixKind, SourcedCall
 from tacit.text.tool_calls import tool_calls

@@ -10,8 +10,7 @@ from tacit.domain.outline import CallRecord
 from tacit.domain.scope import Scope
 from tacit.domain.trajectory import Origin
 from tacit.learn.fixes import SourcedCall
-from tacit.learn.project_facts import card_candidate, project_facts
-from tacit.render.facts_card import MAX_SELDOM_TOKENS, MAX_TOKENS, facts_card
+from tacit.learn.project_facts import MAX_SELDOM_TOKENS, MAX_TOKENS, card_candidate, facts_card, project_facts
 from tacit.render.hook_text import ON_REQUEST, hook_text
 from tacit.text.words import estimate_tokens
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.domain.fact import Fact, Purpose
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.render.facts_card import MAX_TOKENS, facts_card
+from tacit.learn.project_facts import MAX_TOKENS, facts_card
 from tacit.render.hook_text import LINE_CHARACTERS, LINE_KINDS, hook_text
 from tacit.text.words import estimate_tokens
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Trajectory
-from tacit.learn.call_records import MIN_ROOT
+from tacit.learn.attempt_outlines import MIN_ROOT
 from tacit.text.error_signatures import output_lines, shows_failure, telling_lines
 from tacit.text.exit_status import masks_exit
 from tacit.text.file_edits import FileEdit

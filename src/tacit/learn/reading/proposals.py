@@ -18,7 +18,7 @@ from typing import Any
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.trajectory import Origin, Span, lowest
-from tacit.learn.call_records import proven_end
+from tacit.learn.attempt_outlines import proven_end
 from tacit.learn.origin_limits import typed_and_pasted
 from tacit.learn.reading.digest import NumberedStep, SessionRecord
 from tacit.learn.values import FieldOrigins

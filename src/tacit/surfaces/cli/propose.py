@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,12 @@ from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdic
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.evidence.session_quotes import QuotedSteps
-from tacit.gate.admission import candidate_from_proposal, judge_against_store
+from tacit.maintain.exports import imported
 from tacit.maintain.reason_text import stored_reason
-from tacit.store.context import StoreContext
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import ReportPart, safe
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
@@ -267,18 +267,15 @@ def _import_one(
     except InvalidSkill as error:
         return _Imported(path=path, problems=error.problems or (error.message,))
     result = _Imported(path=path, content=parsed.content, warnings=tuple(map(str, parsed.warnings)))
-    context, source = ctx.memory.context, str(Path(path).resolve())
+    source = str(Path(path).resolve())
     try:
-        content, revises = _resolve_import(context, parsed)
-        if dry_run:
-            verdict = _expected_verdict(context, content, revises, by=by, origin=origin, source=source)
-        else:
-            verdict = ctx.memory.propose(content, by=by, origin=origin, revises=revises, source=source)
+        content, revises = imported(ctx.memory.context, parsed)
+        verdict = ctx.memory.propose(content, by=by, origin=origin, revises=revises, source=source, keep=not dry_run)
     except GateRefusal as refusal:  # it was purged
         return dataclasses.replace(result, problems=(refusal.message,))
-    stored = _stored_version(context, verdict.version_id)
-    if stored and dry_run:
-        verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE)
+    stored = None
+    with suppress(NotFound):  # a rejected one, or of a dry run
+        stored = ctx.memory.version(verdict.version_id)
     why = ""
     if stored and stored.status in _TURNED_DOWN:
         last = ctx.memory.archive.transitions(stored.version.id)[-1]
@@ -286,40 +283,6 @@ def _import_one(
         earlier = f"{last.by} {stored.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
         why = f"{earlier}; to decide again: tacit review {stored.version.id[:10]} {option}"
     return dataclasses.replace(result, verdict=verdict, stored=stored, why=why)
-
-
-def _resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, StoredVersion | None]:
-    """Return the content to propose and the version it revises: of the skill it was exported from, or of its name.
-
-    A text that was only made inert for export comes back as the content that was exported.
-    """
-    store, content = context.store, parsed.content
-    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == context.scope]
-    stamped = parsed.stamp.get("skill-id", "")
-    if stamped and stamped in store.resolve(stamped):
-        same = store.versions(stamped)
-    copied = next((s.version.content for s in reversed(same) if render.is_copy(content, s.version.content)), None)
-    return copied or content, same[-1] if same else None
-
-
-def _expected_verdict(
-    context: StoreContext, content: SkillContent, revises: StoredVersion | None, *, by: str, origin: Origin, source: str
-) -> Verdict:
-    """Return what the gate would decide on a content; stores nothing."""
-    if context.store.tombstones(content.hash()):
-        message = f"`{content.name}` was purged and is refused"
-        raise GateRefusal(message, code="purged", hint="see `tacit skills history`")
-    made = Provenance(made_by=by, source=source)
-    candidate = candidate_from_proposal(
-        context.store, content, made=made, origin=origin, revises=revises, scope=context.scope
-    )
-    return judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
-
-
-def _stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:
-    """Return a version if the store has it."""
-    is_stored = bool(version_id) and version_id in context.store.resolve(version_id)
-    return context.store.version(version_id) if is_stored else None
 
 
 def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:

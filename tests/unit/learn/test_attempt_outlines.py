@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.learn.call_records import call_records, forms_of, in_their_folders, keeps_folder, without_copies
+from tacit.learn.attempt_outlines import call_records, forms_of, in_their_folders, keeps_folder, without_copies
 from tacit.text.tool_calls import tool_calls
 
 
