@@ -97,7 +97,7 @@ def fold_journals(
             with store.transaction():
                 added += sum(_add_use(store, use, known) for use in uses)
                 for extension in context.extensions:
-                    extension.on_journal(_session(journal.name), list(_dated(data)), texts.texts)
+                    extension.on_journal(journal_session(journal.name), list(dated_lines(data)), texts.texts)
         except Outage:
             raise
         except Exception as error:  # one bad journal must not keep the others from being folded
@@ -120,8 +120,8 @@ def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
     A subagent is a session of its own, as its captured attempts are. A line dated in the future was not written by a
     hook: it would make every later check count as evidence.
     """
-    stem, main = name.removesuffix(SUFFIX), _session(name)
-    for line, at in _dated(data):
+    stem, main = name.removesuffix(SUFFIX), journal_session(name)
+    for line, at in dated_lines(data):
         agent = as_text(line.get("agent"))
         session, chances = agent or main, shares_in(line.get("lots")) | (withheld := shares_in(line.get("control")))
         for key, surface in _SURFACES:
@@ -157,13 +157,13 @@ def remove_old_journals(sessions: Path, *, now: float) -> None:
         _write_folded(sessions, kept)
 
 
-def _dated(data: bytes) -> Iterator[tuple[dict[str, object], datetime]]:
+def dated_lines(data: bytes) -> Iterator[tuple[dict[str, object], datetime]]:
     """Yield the lines that a hook can have written, each with its time."""
     latest = time.time() + AHEAD_S
     return ((line, datetime.fromtimestamp(at, UTC)) for line in parsed(data) if 0 < (at := time_of(line)) <= latest)
 
 
-def _session(name: str) -> str:
+def journal_session(name: str) -> str:
     """Return the session of a journal, by the journal's name."""
     stem = name.removesuffix(SUFFIX)
     return as_text(next((stem.removeprefix(f"{each}-") for each in CLIENTS if stem.startswith(f"{each}-")), stem))

@@ -45,7 +45,7 @@ _SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 NOTES_SUFFIX = ".notes"
 """Of the file whose time says when the agents of a session last shared something."""
 _ANSWERED = ("shown", "assumed", "answered", "warned", "indexed", "noticed", "noted")
-_BULKY = ("assumed", "deeds", "skipped")
+_BULKY = ("assumed", "deeds", "skipped", "why", "left")
 """What a line can do without, should it grow too long."""
 _LASTING = tuple(f'"{key}"'.encode() for key in (*_ANSWERED, "control", "source", "lost"))
 

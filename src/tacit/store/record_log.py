@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
+from datetime import datetime
+from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 from tacit.domain.archive import Manifest, Tombstone
@@ -178,16 +179,17 @@ class RecordLog:
 
     @reads
     def list_verdicts(
-        self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None
+        self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None, since: datetime | None = None
     ) -> list[Verdict]:
-        """The gate's verdicts, newest first."""
+        """The gate's verdicts, newest first; with `since` only those after that time."""
         if version_id:
             rows = self.verdicts.owned("version_id = ?", version_id, owners=[version_id])
             numbers = [row["seq"] for row in reversed(rows)]
         else:
             numbers = self.verdicts.all_numbers()[::-1]
         found = (self.verdicts.value(self.verdicts.at(seq)) for seq in numbers)
-        chosen = (each for each in found if not trajectory_id or trajectory_id in each.trajectory_ids)
+        recent = takewhile(lambda each: since is None or each.at >= since, found)
+        chosen = (each for each in recent if not trajectory_id or trajectory_id in each.trajectory_ids)
         return list(islice(chosen, limit))
 
     @reads
@@ -203,13 +205,14 @@ class RecordLog:
         return self.uses.value(self._audit.existing(self.uses, use_id, noun="use"))
 
     @reads
-    def list_uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
-        """What was shown or held back, oldest first: in one session, of one version, or everything."""
+    def list_uses(self, *, session_id: str = "", version_id: str = "", latest: int | None = None) -> list[Use]:
+        """What was shown or held back, oldest first: in one session, of one version, or everything; or only the `latest`."""
         asked = [(kind, clean(owner)) for kind, owner in (("session", session_id), ("version", version_id)) if owner]
         # The index carries no seals: each use found is compared with its sealed record.
         sql = "SELECT use FROM use_keys WHERE sort = ? AND owner = ?"
         listed = [{row[0] for row in self._connection.run(sql, *key)} for key in asked]
-        rows = self.uses.among(sorted(set.intersection(*listed)) if asked else self.uses.all_numbers())
+        numbers = sorted(set.intersection(*listed)) if asked else self.uses.all_numbers()
+        rows = self.uses.among(numbers[-latest:] if latest else numbers)
         found = [self.uses.value(row) for row in rows]
         for row, use in zip(rows, found, strict=True):
             if not use_keys(use).issuperset(asked):

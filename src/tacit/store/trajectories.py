@@ -158,9 +158,13 @@ class Trajectories:
         return episode
 
     @reads
-    def episodes(self, *, unlearned: bool = False) -> list[Episode]:
-        """Summaries of trajectories, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
-        found = [episode for _, episode in self._read(self.rows.all_numbers())]
+    def episodes(self, *, unlearned: bool = False, session_id: str = "", latest: int | None = None) -> list[Episode]:
+        """Summaries of trajectories, oldest first: all, those of a session, or only the `latest`.
+
+        `unlearned` leaves out learned, superseded and pruned ones.
+        """
+        numbers = self.rows.numbers("session_id = ?", session_id) if session_id else self.rows.all_numbers()
+        found = [episode for _, episode in self._read(numbers[-latest:] if latest else numbers)]
         if not unlearned:
             return found
         return [each for each in found if each.learned_at is None and not each.superseded and not each.pruned]

@@ -120,7 +120,7 @@ def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | 
 # --- recall ---------------------------------------------------------------------------------------------------------
 
 
-@eval.command("recall", short_help="Measure recall on labelled questions")
+@eval.command("recall", hidden=True, short_help="Measure recall on labelled questions")
 @click.argument("file", metavar="FILE|-")
 @click.option(
     "--leave-out", is_flag=True, help="Ask each question again without its right skills: nothing should come."

@@ -40,7 +40,7 @@ ACCURACY = Axis(
 DIFFERENCE = Axis(title="points by which it came true more often than was said", written=_points)
 
 
-@click.command(short_help="Show what a person is expected to decide")
+@click.command(hidden=True, short_help="Show what a person is expected to decide")
 @click.argument("person", required=False, default="")
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."

@@ -14,7 +14,7 @@ from tacit.features.people.intake import Answered, Ask, Interview
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, discard_typed_ahead
 
 
-@click.command(short_help="Answer open questions before a task starts")
+@click.command(hidden=True, short_help="Answer open questions before a task starts")
 @click.argument("task")
 @click.option("--question", "given", multiple=True, metavar="TEXT", help="Ask this too (may be repeated).")
 @click.option(

@@ -19,7 +19,7 @@ from tacit.surfaces.cli.report import clean, to_json
 from tacit.surfaces.cli.table import LazyGroup
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text (any command).")
 @click.option(
     "--store", default="", metavar="PATH", help="Use this store, not the project's .tacit/tacit.db (any command)."
@@ -30,11 +30,16 @@ def cli(context: click.Context, *, as_json: bool, store: str) -> None:
     """Learn skills from what AI agents do, review them, and give them back to the agents.
 
     Start with `tacit demo`. In a project: `tacit learn`, then `tacit review`, then `tacit init`.
+    Without a command: `tacit status`.
     """
     if context.obj is None:
         context.obj = CommandContext(environment=UserEnvironment.read())
     context.obj.store = store
     context.obj.as_json = context.obj.as_json or as_json
+    if context.invoked_subcommand is None:
+        status = cli.get_command(context, "status")
+        assert status is not None
+        context.invoke(status)
 
 
 def main() -> None:

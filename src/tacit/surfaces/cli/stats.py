@@ -179,9 +179,11 @@ def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
             f"[bold]{safe(stored.version.name)}[/bold]{scope}  "
             f"[{STATUS_STYLE[stored.status]}]{stored.status}[/]{pin}  [dim]{reliability_text(record.reliability)}[/dim]"
         )
-        followed = record.followed.get(Following.FOLLOWED, 0) if record.followed else "?"
+        partly = record.followed.get(Following.PARTLY, 0)
+        followed = record.followed.get(Following.FOLLOWED, 0) + partly if record.followed else "?"
         gain = f"{_interval(record.lift.success, _points)} points" if record.lift.success else "unknown"
-        counts = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"
+        in_part = f" ({partly} partly)" if partly else ""
+        counts = f"shown {record.shown}, followed {followed}{in_part}, worked {record.worked}, failed {record.failed}"
         yield f"  {counts}, lift {escape(gain)}"
 
 

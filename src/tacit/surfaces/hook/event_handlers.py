@@ -11,8 +11,9 @@ before), `held` (no space): version ids. `control` and `lots`: [version id, prob
 controls, and of those that could have been. `assumed`: [text, check] of the preconditions of what was shown. `corrective`:
 "said" or "denied" if a person objected; `after`: what had been shown then. `deeds`: actions of a call for finding loops, each
 with `did` (its kind) and `what` (a digest); `warned`: the loops that were reported; `answered`: digests of errors that were
-looked up; `noted`: ids of the session's notes that were read, `noticed`: how new they were; `indexed`: whether an index was
-shown, by earlier versions.
+looked up; `why`: of what recall gave, version id → signal → value; `left`: [version id, reason code, relevance] of the nearest
+that it did not give, and `silent`: the reason code where it gave nothing; `noted`: ids of the session's notes that were read,
+`noticed`: how new they were; `indexed`: whether an index was shown, by earlier versions.
 """
 
 from __future__ import annotations
@@ -63,6 +64,11 @@ MAX_NOTES_SHOWN, MAX_NOTE_CHARACTERS = 5, 400
 """How many notes of other agents one event brings, and how much of each."""
 MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
+MAX_JOURNALED_NEAR = 2
+NEAR_CODES = ("below_threshold", "other_moment", "shadowed")
+"""Why a skill was not given that nevertheless came near; the others were never meant for this event."""
+WHY = ("relevance", "signature", "words", "names", "example", "meaning")
+"""The signals that are journaled of what was shown."""
 
 _BULLETS = ("- ", "• ")
 """How a text begins that is shown as lines; other texts are blocks, which have a frame."""
@@ -240,12 +246,28 @@ class EventResponse:
             if chance:
                 self.listed("lots").append([version_id, chance])
         self.note_shown(shown)
+        self._note_reasons(recalled, {row.version_id for row in shown})
         for left in recalled.rejected:
             if left.code is ReasonCode.ALREADY_SHOWN:
                 self.listed("skipped").append(left.row.version_id)
             elif left.code in (ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET):
                 self.note_no_space(left.row.version_id)
         return texts
+
+    def _note_reasons(self, recalled: RecallDecision, shown: set[str]) -> None:
+        """Journal why recall gave what was shown, and which other skills came nearest."""
+        for row in recalled.given:
+            if row.version_id in shown:
+                why = {name: round(row.signals[name], 2) for name in WHY if row.signals.get(name)}
+                self.line["why"] = {**self.line.get("why", {}), row.version_id: why}  # type: ignore[dict-item]
+        if recalled.code is not None:
+            self.line["silent"] = recalled.code
+        near = [left for left in recalled.rejected if left.code in NEAR_CODES]
+        near.sort(key=lambda left: -left.row.relevance)
+        if near:
+            self.line["left"] = [
+                [left.row.version_id, left.code, round(left.row.relevance, 2)] for left in near[:MAX_JOURNALED_NEAR]
+            ]
 
     def composite_parts(self, items: list[Row]) -> CompositeParts:
         """Return which of these rows are parts of others."""
