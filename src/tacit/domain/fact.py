@@ -18,6 +18,8 @@ class Purpose(StrEnum):
     FORMAT = "format"
     BUILD = "build"
     RUN = "run"
+    INSTALL = "install"
+    DEPLOY = "deploy"
     COMMIT = "commit"
     BRANCH = "branch"
     PUBLISH = "publish"

@@ -21,7 +21,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.learn.attempt_outlines import acts
 from tacit.learn.fixes import CODE_FILE
-from tacit.learn.statements import ONE_TIME, UNSPACED, Statement, rule_of
+from tacit.learn.statements import ONE_TIME, OTHER_LANGUAGES, UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.command_forms import command_forms
@@ -150,7 +150,7 @@ _AGAINST = re.compile(
 _TASTE = re.compile(r"\bI\b(?:['’]d)?(?: \w+)? (?:prefer|rather|like|want|hate|dislike)\b")
 _PROJECT = re.compile(
     r"\b(?:in|for|of) (?:this|our|the) (?:project|repo|repository|codebase|team|company)\b|\bthis (?:project|repo|repository|"
-    r"codebase)\b|\b(?:here|we|our|always|never|must|should|every|from now on|going forward)\b|[^\x00-\u024f]",
+    r"codebase)\b|\b(?:here|we|our|always|never|must|should|every|from now on|going forward)\b",
     re.IGNORECASE,
 )
 
@@ -158,7 +158,8 @@ _PROJECT = re.compile(
 def _kind(rule: str) -> Kind:
     if _TASTE.search(rule):
         return Kind.PREFERENCE
-    return Kind.NORM if _PROJECT.search(rule) else Kind.PREFERENCE
+    holds_for_all = _PROJECT.search(rule) or OTHER_LANGUAGES.search(rule)
+    return Kind.NORM if holds_for_all else Kind.PREFERENCE
 
 
 def _name_words(rule: str) -> list[str]:

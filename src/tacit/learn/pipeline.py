@@ -210,8 +210,10 @@ class LearningPass:
                     self._withdraw(stored, coded(CareReason.TAKEN_BACK, why=words))
 
     def _approved_at(self, stored: StoredVersion) -> datetime | None:
-        is_approved = stored.status in RECALLABLE
-        return self._store.transitions(stored.version.id)[-1].at if is_approved else None
+        """Return when a version that is in use was last admitted; being trusted later does not count."""
+        moves = self._store.transitions(stored.version.id) if stored.status in RECALLABLE else ()
+        admitted = [each.at for each in moves if each.after in RECALLABLE and each.before not in RECALLABLE]
+        return admitted[-1] if admitted else None
 
     def _withdraw(self, stored: StoredVersion, reason: CodedReason) -> None:
         """Set a version aside, or reject it where it waits; not one that a person pinned."""

@@ -46,9 +46,10 @@ MIN_SELDOM = 3
 """Sessions that must have used a command which most sessions do not need."""
 MAX_SELDOM, MAX_SELDOM_TOKENS = 8, 80
 _NAMED = frozenset({Purpose.BEFORE_COMMIT, Purpose.COMMIT, Purpose.BRANCH, Purpose.MISSING})
-_SELDOM = frozenset({Purpose.BEFORE_COMMIT, Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD, Purpose.RUN})
 _COMMITS = re.compile(rf"^(- {Purpose.COMMIT}: .*)\n- {Purpose.BRANCH}: ", re.MULTILINE)
 """Commits and branches are told on one line."""
+_LINE_OF: dict[Purpose | None, Purpose] = {Purpose.INSTALL: Purpose.BUILD, Purpose.DEPLOY: Purpose.BUILD}
+"""What installs, builds and deploys shares a line: the commands say which."""
 _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
     (Purpose.FORMAT, frozenset("fmt format fix prettier lint-fix".split())),
     (Purpose.TEST, frozenset("test tests e2e spec coverage unit integration smoke bench t".split())),
@@ -58,15 +59,15 @@ _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
             "lint check checks typecheck types tsc vet clippy verify validate audit analyze doctor ci pre-commit hk".split()
         ),
     ),
-    (
-        Purpose.BUILD,
-        frozenset(
-            "build compile generate codegen gen render bundle package install sync migrate bump release deploy up".split()
-        ),
-    ),
+    (Purpose.BUILD, frozenset("build compile generate codegen gen render bundle package".split())),
+    (Purpose.INSTALL, frozenset("install sync".split())),
+    (Purpose.DEPLOY, frozenset("migrate bump release deploy up".split())),
     (Purpose.RUN, frozenset("dev start serve run watch preview".split())),
 )
-_PLAIN_PURPOSES = (Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD, Purpose.RUN)
+_CHECKING_PURPOSES = (Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD)
+"""What sessions do before a commit because it is the project's way."""
+_PLAIN_PURPOSES = (*_CHECKING_PURPOSES, Purpose.RUN, Purpose.INSTALL, Purpose.DEPLOY)
+_USUAL_PURPOSES = (*_PLAIN_PURPOSES, Purpose.BEFORE_COMMIT)
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
@@ -200,7 +201,7 @@ class _FactCounter:
         """Yield what sessions agree on about a command, for each folder in which they call it differently."""
         uses = self.uses[purpose, command]
         before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
-        is_check = purpose is None or (purpose in _PLAIN_PURPOSES and purpose is not Purpose.RUN)
+        is_check = purpose is None or purpose in _CHECKING_PURPOSES
         usual = is_check and before >= MIN_CONVENTION and before >= MIN_SHARE * len(self._by_purpose[Purpose.COMMIT])
         meant = all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check`
         folders = _usual_folders(uses.typed)
@@ -243,7 +244,7 @@ def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD)
         likely.pop()
     if not likely:
         return ""
-    seldom = [fact for fact in facts if fact not in likely and fact.purpose in _SELDOM and fact.sessions >= MIN_SELDOM][
+    seldom = [fact for fact in facts if fact not in likely and fact.purpose in _USUAL_PURPOSES and fact.sessions >= MIN_SELDOM][
         :MAX_SELDOM
     ]
     while seldom and estimate_tokens(_commands(seldom)) > MAX_SELDOM_TOKENS:
@@ -410,10 +411,10 @@ def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) 
 
 
 def _lines(facts: Sequence[Fact]) -> str:
-    """Return a line for each purpose."""
+    """Return a line for each purpose, and one for the rest."""
     lines: list[str] = []
     for purpose in (*Purpose, None):
-        if commands := _commands([fact for fact in facts if fact.purpose == purpose]):
+        if commands := _commands([fact for fact in facts if _LINE_OF.get(fact.purpose, fact.purpose) == purpose]):
             lines.append(f"- {purpose}: {commands}" if purpose in _NAMED else f"- {commands}")
     return _COMMITS.sub(rf"\1; {Purpose.BRANCH} ", "\n".join(lines))
 

@@ -261,7 +261,7 @@ _TASTE = _any(
     r"\bI (?:can'?t stand|dislike|hate) (?!it\b|that|this)",
     r"\bI (?:do not|don'?t) (?:like|want) (?:you (?:to )?|\w+ing\b)",
 )
-_OTHER_LANGUAGES = _any(
+OTHER_LANGUAGES = _any(
     r"(?<!\w)(?:ab (?:jetzt|sofort)|künftig|in zukunft|grundsätzlich|(?:immer|nie(?:mals)?) (?:\w+ ){0,3}\w+en)(?!\w)",
     r"(?<!\w)(?:désormais|dorénavant|à partir de maintenant|à l'avenir|(?:n'|ne )\w+ jamais)(?!\w)",
     r"\b(?:de ahora en adelante|a partir de ahora|d'ora in poi|de agora em diante|a partir de agora)\b",
@@ -273,7 +273,8 @@ _OTHER_LANGUAGES = _any(
     r"(?:する|の(?:は|を)?)やめて[。！!]*$|[くぐすつぬぶむる]な[。！!]*$|[しらかまさ]ないで(?:ください|ね|ほしい)?[。！!]*$",
     r"앞으로|다음부터|항상|매번|절대|하지 ?마",
 )
-_STANDING = (_RULE, _GENERAL_BAN, _CUSTOM, _TASTE, _OTHER_LANGUAGES)
+"""A rule for all time, in other languages than English."""
+_STANDING = (_RULE, _GENERAL_BAN, _CUSTOM, _TASTE, OTHER_LANGUAGES)
 _TURNS_DOWN = _any(
     rf"{_START}(?:do not |don'?t |no need to ){_VERB}\b",
     rf"{_START}use \S.{{0,80}}\b(?:instead|not|rather than)\b",

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.candidate import Candidate
+from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
 from tacit.learn import distil, outline_of
@@ -32,6 +33,8 @@ def minted(message: str, *after: dict[str, Any]) -> list[Candidate]:
         ("今後はpnpmを使ってください。", Kind.NORM),
         ("I prefer short functions", Kind.PREFERENCE),
         ("stop writing docstrings", Kind.PREFERENCE),
+        ("stop writing docstrings that restate the function’s name", Kind.PREFERENCE),
+        ("できる限りテーブル駆動テストを使って", Kind.NORM),
     ],
 )
 def test_standing_rule_is_learned(message: str, kind: Kind) -> None:
@@ -235,6 +238,21 @@ def test_an_approved_rule_is_set_aside_only_by_what_was_said_after_the_approval(
         assert loop.version(rule.version.id).status == status
 
 
+def test_what_was_said_between_approval_and_trust_counts_against_a_rule() -> None:
+    hours = iter(range(1, 1000))
+    with Tacit(open_store(":memory:"), config=ONE_RUN, clock=lambda: START + timedelta(hours=next(hours))) as loop:
+        loop.capture(sessions(RULE))
+        loop.learn()
+        (rule,) = loop.skills()
+        loop.review(rule.version.id, "approve", by="ann")
+        later = START + timedelta(days=60)
+        approved = loop.version(rule.version.id)
+        loop.context.store.add_transition(approved.transition_to(Status.TRUSTED, "verified", by="policy", at=later))
+        loop.capture(sessions(RULE, "Check the totals", OPPOSITE)[2:])
+        loop.learn()
+        assert loop.version(rule.version.id).status == "stale"
+
+
 # --- the corrected action ---------------------------------------------------------------------------------------------
 
 
@@ -258,7 +276,8 @@ def test_corrected_action_is_in_the_body_and_in_the_evidence() -> None:
 
 @pytest.mark.parametrize("message", ["npmじゃなくてpnpm使って", "pnpm, nicht npm", "pas npm, pnpm"])
 def test_correction_that_the_agent_followed_is_a_rule_in_any_language(message: str) -> None:
-    assert corrected(message, bash("npm install"), bash("pnpm install")).content.name == "use-pnpm-not-npm"
+    content = corrected(message, bash("npm install"), bash("pnpm install")).content
+    assert (content.kind, content.name) == (Kind.PREFERENCE, "use-pnpm-not-npm")
 
 
 def test_word_with_a_refusal_that_the_agent_followed_is_a_rule() -> None:

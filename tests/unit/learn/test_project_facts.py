@@ -102,6 +102,22 @@ def test_what_comes_before_most_commits_is_told_as_such() -> None:
     }
 
 
+def test_what_installs_or_deploys_is_no_build_and_not_told_as_what_comes_before_a_commit() -> None:
+    session = [
+        ("npm install", True),
+        ("make build", True),
+        ("make deploy", True),
+        ("git commit -m 'fix: the menu'", True),
+    ]
+    found = {fact.command: fact.purpose for fact in facts_of(*[session] * 3)}
+    assert found.pop("type: subject") is Purpose.COMMIT
+    assert found == {
+        "npm install": Purpose.INSTALL,
+        "make build": Purpose.BEFORE_COMMIT,
+        "make deploy": Purpose.DEPLOY,
+    }
+
+
 def test_commits_in_several_styles_show_none() -> None:
     subjects = ["fix: one", "Add two", "feat(x): three", "Add four"]
     assert facts_of(*[[(f'git commit -m "{subject}"', True)] for subject in subjects]) == []
