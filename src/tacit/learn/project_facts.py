@@ -244,9 +244,9 @@ def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD)
         likely.pop()
     if not likely:
         return ""
-    seldom = [fact for fact in facts if fact not in likely and fact.purpose in _USUAL_PURPOSES and fact.sessions >= MIN_SELDOM][
-        :MAX_SELDOM
-    ]
+    seldom = [
+        fact for fact in facts if fact not in likely and fact.purpose in _USUAL_PURPOSES and fact.sessions >= MIN_SELDOM
+    ][:MAX_SELDOM]
     while seldom and estimate_tokens(_commands(seldom)) > MAX_SELDOM_TOKENS:
         seldom.pop()
     return f"{text}\n{ON_REQUEST}{_commands(seldom)}" if seldom else text
