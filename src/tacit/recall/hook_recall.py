@@ -171,6 +171,14 @@ def for_skill(
     return _decide(index, rows, scope=scope, now=now, limits=limits, skip=skip)
 
 
+def for_call(index: HookIndex, version_ids: Sequence[str], *, scope: str) -> list[SkillRow]:
+    """Return those of these versions that may be shown: no narrower scope has a skill of their kind and name."""
+    rows = [row for version_id in version_ids for row in index.by_version(version_id, scope=scope)]
+    namesakes = {row.version_id: row for row in (*rows, *(index.narrower_namesakes(rows, scope=scope) if rows else ()))}
+    kept, _ = narrowest_scopes(namesakes.values(), lambda row: (row.kind, row.name, row.scope, row.sequence))
+    return [row for row in kept if row.version_id in version_ids]
+
+
 def occasion_nats(signals: Mapping[str, float]) -> float:
     """Return what speaks for a skill at this moment, in nats: shared words, identifiers, and likeness to its occasion."""
     return word_match_nats(signals) + WEIGHTS["example"] * signals.get("example", 0.0)

@@ -246,3 +246,14 @@ def test_a_line_keeps_no_word_of_the_command(project):
 def test_a_call_between_is_told_nothing_of_the_warning(project):
     project.send(claude_before("pytest"))
     assert project.send(claude_shell("pytest", "3 passed")) == ""
+
+
+@pytest.mark.parametrize("warns", [True, False])
+def test_a_narrower_lesson_hides_its_namesake_before_a_call_too(tmp_path, warns):
+    project = make_project(tmp_path)
+    own = replace(WARNING, description="`pytest` fails here: use `make test`. (3 sessions)", body="Use `make test`.")
+    own = own if warns else replace(own, tags=())
+    for content, scope in ((WARNING, Scope(Level.ORGANISATION, "")), (own, Scope(Level.PROJECT, ""))):
+        with Tacit(open_store(project.database), scope=scope) as memory:
+            memory.review(memory.propose(content, by="ann").version_id, "approve", by="ann")
+    assert project.send(claude_before("pytest")) == (f"{LINES_HEADING}\n- {own.description}" if warns else "")

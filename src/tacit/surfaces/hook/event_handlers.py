@@ -514,6 +514,7 @@ def _before_call(response: EventResponse) -> None:
     warnings, hook_index = CallWarnings.read(response.context.location.folder_path), response.hook_index
     if warnings is None or hook_index is None:
         return
+    from tacit.recall.hook_recall import for_call
     from tacit.text.command_forms import command_forms
 
     already_shown, scope = {*response.past.shown, *response.past.announced}, response.context.scope
@@ -521,10 +522,9 @@ def _before_call(response: EventResponse) -> None:
     for call in response.event.calls:
         forms = command_forms(call.command)
         for form in forms:
-            for version_id in warnings.versions_for(form.goal):
-                if version_id not in already_shown:
-                    already_shown.add(version_id)
-                    rows += [(row, form, forms) for row in hook_index.by_version(version_id, scope=scope)]
+            versions = [each for each in warnings.versions_for(form.goal) if each not in already_shown]
+            already_shown.update(versions)
+            rows += [(row, form, forms) for row in for_call(hook_index, versions, scope=scope)]
     for row, form, forms in rows:
         allowed = row.kind in response.allowed_kinds and not _is_followed(row, form, forms)
         if allowed and response.answer.add_lines(row.text):
