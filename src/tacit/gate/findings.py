@@ -38,6 +38,7 @@ FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
         _INFO,
         "same as `{name}` with different steps (similarity {similarity:.2f}), so it becomes its next version",
     ),
+    "near_duplicate/reworded": (_INFO, "`{name}` says something else so far, so it becomes its next version"),
     "counted_again": (_INFO, "`{name}` already covers this; the new attempts are counted"),
     "retired_before": (_MEDIUM, "`{name}` was retired; approving this brings it back"),
     "rejected_before": (_MEDIUM, "`{name}`, which is the same or very similar, was rejected"),

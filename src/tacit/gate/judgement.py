@@ -275,6 +275,7 @@ class _Judgement:
         | rejected by a person   | no revision, adds nothing (`covered`)           | NONE                                |
         | rejected by a person   | no revision, adds something                     | NEW                                 |
         | has another name       | written, no attempt (`written`), not the `same` | NEW, the similarity is reported     |
+        | has the same name      | a written statement with another description    | MERGE, as it was written            |
         | any                    | adds nothing (`covered`, or the `same` content) | REINFORCE                           |
         | any                    | a revision of it                                | MERGE, as it was written            |
         | any                    | learned, or written under the same name         | MERGE, with the content of both     |
@@ -294,6 +295,10 @@ class _Judgement:
             # A person or an agent wrote it under its own name: report the similarity, but merge nothing.
             findings.append(finding("near_duplicate", name=name, similarity=alike))
             return self._as_new(candidate, findings)
+        if written and _states_otherwise(candidate, closest.version.content):
+            findings.append(finding("near_duplicate/reworded", name=name))
+            revision = dataclasses.replace(candidate, revises=closest.skill.id, parents=(closest.version.id,))
+            return _Related(Relation.MERGE, revision, findings, closest)
         if covered:
             findings.append(finding("near_duplicate/covered", name=name, similarity=alike))
             return _Related(Relation.REINFORCE, candidate, findings, closest)
@@ -430,6 +435,13 @@ def _nearest(
     ]
     best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return (closest, best) if best >= least else (None, best)
+
+
+def _states_otherwise(candidate: Candidate, stored: SkillContent) -> bool:
+    """Whether somebody wrote a statement without steps that has another description; merging both would drop it."""
+    content = candidate.content
+    is_statement = content.kind is stored.kind and not (content.steps or stored.steps or content.sub_skills)
+    return is_statement and not candidate.provenance.by_tacit and content.description != stored.description
 
 
 def _summary(findings: Sequence[Finding]) -> CodedReason:

@@ -124,6 +124,19 @@ def test_what_was_written_under_the_known_name_is_its_next_version():
     assert judged(candidate(assessment=None), [stored()]).verdict.relation is Relation.REINFORCE
 
 
+@pytest.mark.parametrize("kind", [Kind.NORM, Kind.FACT, Kind.LESSON])
+def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_was_written(kind):
+    said, now = (content(kind=kind, steps=(), body="", description=text) for text in ("Use blue.", "Use green or red."))
+    known = stored(said)
+    found = judged(candidate(now, assessment=None), [known])
+    assert (found.verdict.relation, found.verdict.decision) == (Relation.MERGE, Decision.HOLD)
+    assert found.version
+    assert found.skill
+    assert (found.version.content, found.skill.id) == (now, known.skill.id)
+    assert found.version.parents == (known.version.id,)
+    assert judged(candidate(said, assessment=None), [known]).verdict.relation is Relation.REINFORCE
+
+
 def test_what_a_person_rejected_is_named():
     found = finding(judged(known=[stored(status=Status.REJECTED)]), "rejected_before")
     assert "`add-a-migration`" in found.message
