@@ -28,6 +28,8 @@ LAST_QUESTION = "Let agents use"
 """How the question before an approval begins; answered with yes unless a test answers it."""
 READING_QUESTION = "Read new sessions in the background"
 """How `init` asks where a client is installed; answered with no unless a test answers it."""
+HOME_QUESTION = "Also delete"
+"""How `uninstall` asks for the person's own folder; answered with no unless a test answers it."""
 OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
 """Variables that begin so are read when an interpreter starts, and at no other time."""
 OF_ITS_CHILDREN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS"})
@@ -93,6 +95,7 @@ class Terminal:
         waiting = {text: [said] if isinstance(said, str) else list(said) for text, said in (answers or {}).items()}
         waiting.setdefault(LAST_QUESTION, ["y\n"])
         waiting.setdefault(READING_QUESTION, ["n\n"])
+        waiting.setdefault(HOME_QUESTION, ["n\n"])
         seen, read_to = "", 0
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:

@@ -137,8 +137,11 @@ def test_where_there_is_no_store_only_the_end_of_a_turn_in_a_repository_makes_on
         claude_shell("ls"),
     ):
         assert send(terminal, event).out == ""
-    assert not database.parent.exists()
     transcript = str(a_transcript(transcripts, tmp_path))
+    send(terminal, claude("Stop", transcript_path=transcript))
+    assert not database.parent.exists(), "nobody connected this repository"
+    database.parent.mkdir()
+    (database.parent / ".gitignore").write_text("*\n")
     send(terminal, claude("Stop", transcript_path=transcript))
     wait_for(lambda: settled(database), "the learner")
     assert (database.parent / ".gitignore").read_text() == "*\n"
@@ -172,6 +175,7 @@ def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, tran
     (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\nindependent_successes = 1\n')
     terse = terse_transcripts(transcripts, tmp_path)
     assert goes_on_trial(terse, tmp_path)
+    (terminal.project / ".tacit").mkdir()
     sender = Terminal(project=terminal.project, home=terminal.home, variables={variable: str(evil / names)})
     for path in terse:
         event = claude("Stop", cwd=terminal.project, session_id=path.stem, transcript_path=str(path))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tacit.surfaces.clients.connections import is_hook_command
 from tests.e2e.conftest import Terminal
 
 BOTH = ("--client", "claude-code", "--client", "codex")
@@ -137,8 +138,8 @@ def test_every_moment_gets_its_hook_by_an_absolute_path(terminal: Terminal) -> N
     for client, hooks in (("claude-code", claude), ("codex", codex)):
         commands = {hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
         (command,) = commands
-        assert command.startswith("/")
-        assert command.endswith(f" hook --client {client}")
+        assert command.startswith("sh -c '/")
+        assert is_hook_command(command, client)
     assert {name for name, groups in claude.items() if groups[0].get("matcher") == "Bash"} == {"PreToolUse"}
     assert not any("matcher" in group for groups in codex.values() for group in groups)
     servers = json.loads((terminal.home / ".claude.json").read_text())["projects"][str(terminal.project)]["mcpServers"]
@@ -240,22 +241,54 @@ def test_dry_run_writes_nothing_and_shows_everything(terminal: Terminal) -> None
     before = snapshot(terminal.project, terminal.home)
     done = terminal.run("init", *BOTH, "--dry-run")
     assert done.code == 0
-    assert '+    "SessionStart": [' in done.out
-    assert "+[mcp_servers.tacit]" in done.out
+    assert "settings.local.json" in done.out
+    assert "+++" not in done.out
+    every_line = terminal.run("init", *BOTH, "--dry-run", "--diff").out
+    assert '+    "SessionStart": [' in every_line
+    assert "+[mcp_servers.tacit]" in every_line
     assert "Nothing was written." in done.out
     assert snapshot(terminal.project, terminal.home) == before
 
 
 def test_at_a_terminal_it_asks_and_no_means_no(terminal: Terminal) -> None:
     before = snapshot(terminal.project, terminal.home)
-    done = terminal.type("init", *BOTH, answers={"Write this?": "n\r"})
-    assert done.out.index("+++") < done.out.index("would create") < done.out.index("Write this?")
-    assert "settings.local.json" in done.out[done.out.index("would create") :]
-    assert done.out.split("Write this?")[1].split("n", 1)[1].split("\n", 1)[1].strip() == "Nothing was written."
+    done = terminal.type("init", *BOTH, answers={"Connect Claude Code?": ["d\r", "n\r"], "Connect Codex?": "n\r"})
+    summary, lines = done.out.split("Connect Claude Code?", 1)
+    assert "settings.local.json" in summary
+    assert "+++" not in summary
+    assert "+++" in lines.split("Connect Claude Code?")[0]
+    assert done.out.rstrip().endswith("Nothing was written.")
     assert snapshot(terminal.project, terminal.home) == before
-    done = terminal.type("init", *BOTH, answers={"Write this?": "y\r"})
+    done = terminal.type("init", *BOTH, answers={"Connect Claude Code?": "y\r", "Connect Codex?": "n\r"})
     assert done.code == 0
     assert (terminal.project / ".claude" / "settings.local.json").exists()
+    assert not (terminal.home / ".codex").exists()
+
+
+def test_enter_connects_what_stays_in_this_project_and_nothing_that_reaches_beyond(terminal: Terminal) -> None:
+    for name in (".claude", ".codex"):
+        (terminal.home / name).mkdir()
+    done = terminal.type("init", answers={"Connect Claude Code?": "\r", "Connect Codex?": "\r"})
+    assert done.code == 0
+    assert (terminal.project / ".claude" / "settings.local.json").exists()
+    assert list((terminal.home / ".codex").iterdir()) == []
+
+
+def test_the_hooks_of_every_project_create_nothing_where_nobody_connected_it(
+    terminal: Terminal, tmp_path: Path, transcripts: Path
+) -> None:
+    assert terminal.run("init", "--client", "codex", "--yes").code == 0
+    assert (terminal.project / ".tacit").is_dir()
+    other = Terminal(project=tmp_path / "other", home=terminal.home)
+    other.project.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=other.project, check=True)
+    transcript = str(sorted(transcripts.glob("*.jsonl"))[0])
+    for name in ("SessionStart", "UserPromptSubmit", "Stop"):
+        event = {"hook_event_name": name, "session_id": "s1", "cwd": str(other.project), "prompt": "Add a table",
+                 "transcript_path": transcript}  # fmt: skip
+        ran = other.run("hook", "--client", "codex", stdin=json.dumps(event))
+        assert (ran.code, ran.out) == (0, "")
+    assert [path.name for path in other.project.iterdir()] == [".git"]
 
 
 def test_who_says_yes_beforehand_sees_the_files_and_not_every_line(terminal: Terminal) -> None:
@@ -298,8 +331,11 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_nothing_is_touche
 def test_only_clients_that_are_there_are_connected(terminal: Terminal) -> None:
     terminal.variables["PATH"] = "/usr/bin:/bin"
     assert "--client" in terminal.run("init", "--yes").err
+    (terminal.home / ".claude").mkdir()
     (terminal.home / ".codex").mkdir()
-    assert {change["client"] for change in terminal.run("init", "--yes", "--json").json["changes"]} == {"codex"}
+    done = terminal.run("init", "--yes", "--json").json
+    assert {change["client"] for change in done["changes"]} == {"claude-code"}, "Codex reaches beyond this project"
+    assert any("--client codex" in note for note in done["warnings"])
 
 
 def test_a_linked_worktree_is_connected_for_itself(terminal: Terminal, tmp_path: Path) -> None:

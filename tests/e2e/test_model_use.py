@@ -38,7 +38,7 @@ def settings(terminal: Terminal) -> dict[str, dict[str, object]]:
 
 def test_init_asks_with_an_estimate_and_yes_is_written_into_the_persons_settings(machine: Terminal) -> None:
     before = settings(machine)
-    done = machine.type("init", *CLIENT, answers={"Write this?": "y\n", READING_QUESTION: "y\n"})
+    done = machine.type("init", *CLIENT, answers={"Connect Claude Code?": "y\n", READING_QUESTION: "y\n"})
     assert done.code == 0
     assert "23,000" in done.out.split(READING_QUESTION)[0]
     after = settings(machine)
@@ -62,7 +62,7 @@ def test_init_without_a_person_leaves_it_off_and_names_the_cost(machine: Termina
 def test_init_connects_whatever_is_in_the_settings(machine: Terminal) -> None:
     file = machine.home / ".tacit" / "tacit.toml"
     file.write_text("learn.procedure_runs = 1\n")  # a form that is not edited
-    done = machine.type("init", *CLIENT, answers={"Write this?": "y\n", READING_QUESTION: "y\n"})
+    done = machine.type("init", *CLIENT, answers={"Connect Claude Code?": "y\n", READING_QUESTION: "y\n"})
     assert (done.code, file.read_text()) == (0, "learn.procedure_runs = 1\n")
     file.write_text("not settings")
     again = machine.run("init", *CLIENT, "--yes", "--json")

@@ -186,3 +186,16 @@ def test_exported_and_committed_skills_stay_unless_they_are_asked_for(terminal: 
     assert status(terminal) == ""
     assert terminal.run("uninstall", "--exports", "--yes").code == 0
     assert exported(terminal) == []
+
+
+def test_the_persons_own_folder_stays_unless_they_say_so(terminal: Terminal) -> None:
+    terminal.run("init", *CLAUDE, "--yes")
+    home = terminal.home / ".tacit"
+    assert f"{home} stays" in terminal.run("uninstall", "--yes").out
+    assert home.is_dir()
+    terminal.run("init", *CLAUDE, "--yes")
+    assert terminal.type("uninstall", answers={"Write this?": "y\r", "Also delete": "n\r"}).code == 0
+    assert home.is_dir()
+    terminal.run("init", *CLAUDE, "--yes")
+    assert terminal.type("uninstall", answers={"Write this?": "y\r", "Also delete": "y\r"}).code == 0
+    assert not home.exists()

@@ -103,6 +103,11 @@ PROJECT_MARKERS = (
     "Makefile", "Dockerfile", "AGENTS.md", "CLAUDE.md", ".claude", ".codex", ".agents", "tacit.toml",
 )  # fmt: skip
 """Files and folders that make a folder a project."""
+EVERY_PROJECT = "every-project"
+"""A file in the person's home folder of Tacit: hooks may create a store in any repository (`tacit init --user`)."""
+_HOOK_FILES = (".claude/settings.local.json", ".claude/settings.json", ".codex/hooks.json")
+"""Files of a project that connect a client to Tacit."""
+_HOOK_WORDS = "hook --client "
 _CLIENT_FOLDERS = (".github", ".claude", ".codex")
 
 
@@ -171,12 +176,21 @@ class StoreLocation:
         """Whether the store lies in the project itself, so that renaming the folder loses nothing."""
         return os.path.basename(self.folder_path) == FOLDER and os.path.dirname(self.folder_path) == self.project_path
 
-    @property
-    def may_be_made(self) -> bool:
-        """Whether a hook may create a store here: one that was named, or in a repository that is not the home folder."""
+    def may_be_made(self, home: str) -> bool:
+        """Whether a hook may create a store here: one that was named, or in a repository that was connected.
+
+        It was connected if its `.tacit` folder is there, by its own settings, or as every project is.
+        """
+        project = self.project_path
         if self.is_chosen:
             return True
-        return not _is_home_or_root(self.project_path) and os.path.exists(os.path.join(self.project_path, ".git"))
+        if _is_home_or_root(project) or not os.path.exists(os.path.join(project, ".git")):
+            return False
+        return (
+            os.path.isdir(self.folder_path)
+            or os.path.exists(os.path.join(home, EVERY_PROJECT))
+            or any(_HOOK_WORDS in _read(os.path.join(project, name)) for name in _HOOK_FILES)
+        )
 
     @property
     def is_project(self) -> bool:

@@ -104,7 +104,7 @@ def test_other_folders_get_no_store_unless_it_is_named(tmp_path: Path, monkeypat
     (tmp_path / ".git").mkdir()
     with raises(Mistake, "not_a_project"):
         location(tmp_path).require_project(has_sessions=True)
-    assert not location(tmp_path).may_be_made
+    assert not location(tmp_path).may_be_made(str(tmp_path))
     location(tmp_path, chosen_by="--store").require_project()
 
 

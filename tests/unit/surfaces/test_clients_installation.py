@@ -25,6 +25,7 @@ from tacit.surfaces.clients.connections import (
     Launcher,
     find_launcher,
     hook_entries,
+    is_hook_command,
     policy_text,
     skill_text,
 )
@@ -461,11 +462,21 @@ def test_texts_name_a_command_that_works_and_promise_what_holds(audience: Audien
     for text in (policy, skill):
         assert f"`{'tacit' if audience is Audience.SHARED else '/venv/bin/tacit'} recall" in text
         assert "{" not in text
-        assert "recorded by itself" in text
-        assert "came with a use id" in text
+    assert len(policy) <= 400
+    assert "came with a use id" in skill
     assert ("Projects with a `.tacit` folder learn" in policy) == (audience is Audience.USER)
 
 
 def test_a_path_with_spaces_and_quotes_survives_the_shell() -> None:
     launcher = Launcher(words=("/opt/my 'tools'/tacit",))
-    assert shlex.split(launcher.hook("codex")) == ["/opt/my 'tools'/tacit", "hook", "--client", "codex"]
+    shell, option, script = shlex.split(launcher.hook("codex"))
+    assert (shell, option) == ("sh", "-c")
+    assert shlex.split(script)[:4] == ["/opt/my 'tools'/tacit", "hook", "--client", "codex"]
+    assert is_hook_command(launcher.hook("codex"), "codex")
+    assert not is_hook_command(launcher.hook("codex"), "claude-code")
+
+
+def test_a_hook_whose_program_was_removed_stays_silent_and_succeeds(tmp_path: Path) -> None:
+    gone = Launcher(words=(str(tmp_path / "gone" / "tacit"),)).hook("codex")
+    done = subprocess.run(gone, shell=True, input="{}", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

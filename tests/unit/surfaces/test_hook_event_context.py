@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
-from tacit.config.location import HookEnvironment
+from tacit.config.location import EVERY_PROJECT, HookEnvironment
 from tacit.domain.errors import ConfigError, NotPermitted
 from tacit.surfaces.hook.events import find, parse
 from tests.unit.surfaces.hook_events import THREAD, claude, codex, stdin
@@ -64,15 +65,29 @@ def test_a_named_store_is_shared_by_projects_that_keep_their_names(project, home
         f"team:{THREAD} in project:shop",
         False,
     )
-    assert context.location.may_be_made
+    assert context.location.may_be_made(str(home))
     assert ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=":memory:") is None
 
 
 def test_a_store_is_made_unasked_only_in_a_repository(project, home, tmp_path):
     folder = tmp_path / "notes"
     folder.mkdir()
-    assert not ground_of(codex("Stop", cwd=folder), HOME=home).location.may_be_made
-    assert ground_of(codex("Stop", cwd=project.folder), HOME=home).location.may_be_made
+    assert not ground_of(codex("Stop", cwd=folder), HOME=home).location.may_be_made(str(home))
+    assert ground_of(codex("Stop", cwd=project.folder), HOME=home).location.may_be_made(str(home))
+
+
+def test_a_store_is_made_unasked_only_where_somebody_connected_the_repository(home, tmp_path):
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    place = ground_of(codex("Stop", cwd=other), HOME=home).location
+    assert not place.may_be_made(str(home))
+    (other / ".codex").mkdir()
+    (other / ".codex" / "hooks.json").write_text("sh -c 'tacit hook --client codex'")
+    assert place.may_be_made(str(home))
+    (other / ".codex" / "hooks.json").unlink()
+    Path(home).mkdir(exist_ok=True)
+    Path(home, EVERY_PROJECT).touch()
+    assert place.may_be_made(str(home))
 
 
 def test_tacit_keeps_out_while_it_is_paused(project, home):

@@ -5,8 +5,9 @@ What changes is found by `clients.installation`.
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +15,8 @@ from pathlib import Path
 import click
 
 from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
-from tacit.config.location import FOLDER
+from tacit.config.files import write_atomically
+from tacit.config.location import EVERY_PROJECT, FOLDER
 from tacit.domain.errors import Mistake, TacitError
 from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
@@ -47,10 +49,14 @@ from tacit.surfaces.clients.installation import (
 )
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
-_CODEX_EVERYWHERE = (
-    "Codex has no settings for one person in one project: its hooks serve every project of yours, and a repository gets "
-    "its `.tacit` folder when a session ends there"
+_EVERYWHERE = (
+    "Codex has no settings for one project: its hooks are called in all your projects, and do nothing in a repository that "
+    "is not connected"
 )
+_REACH = {
+    Audience.LOCAL: "only you, only this project; nothing is committed",
+    Audience.SHARED: "everybody who works on this project; to be committed",
+}
 _NEXT = ("restart the sessions that are running now", "run `tacit doctor` to see whether every hook fires")
 _LASTING = "install Tacit so that every shell finds it (see Install in the README)"
 
@@ -71,6 +77,7 @@ _LASTING = "install Tacit so that every shell finds it (see Install in the READM
     help="How the client gets learned skills here: as context (hook, default), as SKILL.md, or on demand (mcp).",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--diff", is_flag=True, help="Show every changed line.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
 def init(
@@ -81,41 +88,49 @@ def init(
     user: bool,
     channel: str | None,
     dry_run: bool,
+    diff: bool,
     yes: bool,
 ) -> None:
     """Connect Claude Code and Codex to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
 
-    By default only for you: Claude Code in this project, in files that are not committed; Codex, which has no such files, in
-    all your projects. It shows the changes and asks first, and leaves everything else in the files as it is. Running it again
-    changes nothing; `tacit uninstall` removes everything. An agent may only look (--dry-run).
+    By default only for you and this project, in files that are not committed. Codex has no such files: it is asked about
+    separately, and --yes leaves it out unless --client names it. It shows what changes and asks first, and leaves everything
+    else in the files as it is. Running it again changes nothing; `tacit uninstall` removes everything. An agent may only look
+    (--dry-run).
     """
     if shared and user:
         raise Mistake("--shared and --user exclude each other", code="shared_and_user", hint="leave one out")
     if not dry_run:
         ctx.caller.require_person("init")
     places = find_client_folders(ctx.environment, Path.cwd())
-    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
-    if not asked:
-        hint = "name one: tacit init --client claude-code"
-        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
+    asked = _named_or_found(names, places)
     audience = Audience.SHARED if shared else Audience.USER if user else None
     record, launcher = InstallationRecord.load(ctx.environment.home), find_launcher(places.project, places.user_home)
     # Without an audience, each client has its own default, and those that the project's shared files connect have theirs.
     connected = [c for c in asked if audience is None and is_connected_by_project(c, places, launcher=launcher)]
     clients = [(client, audience or client.default) for client in asked if client not in connected]
-    changes = _plan_changes(clients, places, record, launcher)
-    asked = [*(client for client, _ in clients), *connected]
     notes = [f"{client.title} is already connected by this project's shared files" for client in connected]
     notes += _notes(clients, places, record, launcher, chosen=audience is not None)
-    if audience is None and any(change.is_change and change.file.client == "codex" for change in changes):
-        notes.append(_CODEX_EVERYWHERE)
     now = channels(str(ctx.place.folder))
+    clients, skipped = _choose_clients(
+        ctx, clients, lambda some: _plan_changes(some, places, record, launcher),
+        is_named=bool(names) or audience is not None, settled=dry_run or yes, diff=diff,
+    )  # fmt: skip
+    notes += [f"{client.title} is not connected: tacit init --client {client.name}" for client in skipped]
+    changes = _plan_changes(clients, places, record, launcher)
+    asked = [*(client for client, _ in clients), *connected]
     ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
-    planned = PlannedChanges(changes=changes, notes=notes, channels=ways, quiet=yes and not dry_run)
-    written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
+    asks = not (dry_run or yes)
+    planned = PlannedChanges(changes=changes, notes=notes, channels=ways, quiet=yes and not dry_run, diff=diff)
+    written = bool(clients or connected) if asks else not dry_run
+    if dry_run:
+        _show(ctx, planned)
+    elif asks:
+        print_parts(ctx.console, (f"[yellow]note: {safe(text)}[/]" for text in notes))
     left: list[str] = []
     if written:
         apply_changes(changes, record, ctx.environment.home, at=time.time())
+        _mark_connected(ctx, everywhere=user, here=bool(clients))
         left = _choose(ctx, asked, channel) if channel else []
     reading = offered_reading(ctx, [client.name for client in asked])
     if reading and written and not yes and ctx.can_ask:
@@ -137,17 +152,27 @@ def init(
     is_flag=True,
     help="Also remove skills that you exported into the project's skill folders.",
 )
+@click.option("--home", "remove_home", is_flag=True, help="Also delete `~/.tacit`: your own store, settings and logs.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--diff", is_flag=True, help="Show every changed line.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
 def uninstall(
-    ctx: CommandContext, *, names: tuple[str, ...], shared: bool, remove_exported: bool, dry_run: bool, yes: bool
+    ctx: CommandContext,
+    *,
+    names: tuple[str, ...],
+    shared: bool,
+    remove_exported: bool,
+    remove_home: bool,
+    dry_run: bool,
+    diff: bool,
+    yes: bool,
 ) -> None:
     """Remove everything that your `tacit init` wrote, in this project and wherever else it is on record.
 
     Files that you have not edited since are restored byte for byte; from others only Tacit's part is removed. What a teammate
-    committed stays unless you pass --shared. What was learned stays in `.tacit`, and exported skills stay unless you pass
-    --exports. Refused in an agent's shell.
+    committed stays unless you pass --shared. What was learned stays in `.tacit`, exported skills stay unless you pass
+    --exports, and `~/.tacit` stays unless you pass --home or say so when asked. Refused in an agent's shell.
     """
     if not dry_run:
         ctx.caller.require_person("uninstall")
@@ -167,19 +192,90 @@ def uninstall(
         with suppress(TacitError):  # said again, with the reason, when the folders are to be removed
             exported = exports.removable_folders(ctx.memory.context, users_own=remove_exported)
             notes += [f"removes the exported skill {path}" for path in exported]
-    planned = PlannedChanges(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
+    planned = PlannedChanges(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others, diff=diff)
     written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
         left = _withdraw(ctx, users_own=remove_exported)
         apply_changes(changes, record, ctx.environment.home, at=time.time())
         _forget_channels(ctx, chosen)
+        if not any(
+            is_connected(files_of(CLIENTS[each], places, Audience.LOCAL, launcher=launcher)) for each in CLIENTS
+        ):
+            _remove_unused({places.project, ctx.place.project, *(Path(change.file.project) for change in changes)})
         if Path(ctx.place.database).exists():
-            left.append(f"what was learned stays in {ctx.place.folder}")
+            left.append(f"what was learned stays in {ctx.place.folder}; delete that folder to forget it")
+        left += _leave_home(ctx, remove=remove_home, asks=not yes and not names)
     _report_changes(ctx, planned, written=written, left=left)
     if any(change.problem for change in changes):
         hint = "fix them and run it again, or edit them by hand"
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
+
+
+def _named_or_found(names: Sequence[str], places: ClientFolders) -> list[Client]:
+    """Return the clients that were named, or those that this person uses."""
+    found = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
+    if not found:
+        hint = "name one: tacit init --client claude-code"
+        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
+    return found
+
+
+def _mark_connected(ctx: CommandContext, *, everywhere: bool, here: bool) -> None:
+    """Let hooks create a store in this project, or in every repository."""
+    if here and ctx.place.is_project:
+        ctx.place.prepare()
+    if everywhere:
+        write_atomically(ctx.environment.home / EVERY_PROJECT, "")
+
+
+def _choose_clients(
+    ctx: CommandContext,
+    clients: Sequence[tuple[Client, Audience]],
+    plan: Callable[[Sequence[tuple[Client, Audience]]], list[SettingsChange]],
+    *,
+    is_named: bool,
+    settled: bool,
+    diff: bool,
+) -> tuple[list[tuple[Client, Audience]], list[Client]]:
+    """Return which clients to connect, after a person was asked about each, and those that were left out.
+
+    Without a question (`settled`) one that reaches beyond this project is left out unless the person named it.
+    """
+    if settled:
+        chosen = [each for each in clients if is_named or each[1] is not Audience.USER]
+        return chosen, [client for client, audience in clients if (client, audience) not in chosen]
+    chosen = []
+    for client, audience in clients:
+        changes = plan([(client, audience)])
+        if not any(change.is_change for change in changes):
+            chosen.append((client, audience))  # nothing to ask: it is connected
+            continue
+        planned = PlannedChanges(changes=changes, notes=[], diff=diff)
+        reach = _EVERYWHERE if audience is Audience.USER else _REACH[audience]
+        print_parts(
+            ctx.console, [f"[bold]{client.title}[/bold]  [dim]{reach}[/dim]", *_planned_lines(planned, would=True)]
+        )
+        if _is_wanted(ctx, client, planned, default=audience is not Audience.USER or is_named):
+            chosen.append((client, audience))
+    return chosen, [client for client, audience in clients if (client, audience) not in chosen]
+
+
+def _is_wanted(ctx: CommandContext, client: Client, planned: PlannedChanges, *, default: bool) -> bool:
+    """Ask whether to connect a client; `d` shows every changed line and asks again."""
+    if ctx.as_json or not ctx.caller.at_terminal:
+        hint = "--dry-run shows what would change, --yes writes it"
+        raise Mistake("this needs your answer, and there is no terminal to ask", code="needs_yes", hint=hint)
+    known = click.Choice(["y", "yes", "n", "no", "d"], case_sensitive=False)
+    while True:
+        keys = "Y/n/d" if default else "y/N/d"
+        question = f"Connect {client.title}? `tacit uninstall` undoes it. d: show the changed lines [{keys}]"
+        typed = click.prompt(
+            question, default="y" if default else "n", show_default=False, show_choices=False, type=known
+        )
+        if typed != "d":
+            return typed in ("y", "yes")
+        print_parts(ctx.console, _diff_lines(planned))
 
 
 def _plan_changes(
@@ -224,14 +320,18 @@ def _notes(
 
 def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes: bool) -> bool:
     """Show what would change, and return whether to write it: with --yes, or after a person agreed."""
-    if not planned.quiet and not ctx.as_json:
-        print_parts(ctx.console, _planned_lines(planned, would=True))
+    _show(ctx, planned)
     if dry_run or yes or not any(change.is_change for change in planned.changes):
         return not dry_run
     if ctx.as_json or not ctx.caller.at_terminal:
         hint = "--dry-run shows what would change, --yes writes it"
         raise Mistake("this needs your answer, and there is no terminal to ask", code="needs_yes", hint=hint)
     return click.confirm("Write this?", default=planned.is_safe)
+
+
+def _show(ctx: CommandContext, planned: PlannedChanges) -> None:
+    if not planned.quiet and not ctx.as_json:
+        print_parts(ctx.console, _planned_lines(planned, would=True))
 
 
 def _others(changes: Sequence[SettingsChange], places: ClientFolders) -> list[str]:
@@ -267,6 +367,30 @@ def _withdraw(ctx: CommandContext, *, users_own: bool) -> list[str]:
         return [f"exported skills stay where they are, because the store does not open: {error.message}"]
 
 
+def _remove_unused(projects: Iterable[Path]) -> None:
+    """Remove the `.tacit` folders in which nothing was ever stored."""
+    for folder in (project / FOLDER for project in projects):
+        if folder.is_dir() and [path.name for path in folder.iterdir()] == [".gitignore"]:
+            (folder / ".gitignore").unlink()
+            folder.rmdir()
+
+
+def _leave_home(ctx: CommandContext, *, remove: bool, asks: bool) -> Iterator[str]:
+    """Delete the person's home folder of Tacit if they want it; yield what stays."""
+    home = ctx.environment.home
+    (home / EVERY_PROJECT).unlink(missing_ok=True)
+    if not home.is_dir():
+        return
+    if asks and not remove and ctx.can_ask:
+        remove = click.confirm(f"Also delete {home}: your own store, settings and logs?", default=False)
+    if not remove:
+        yield f"{home} stays: your own store, settings and logs (`tacit uninstall --home` deletes it)"
+    elif home.name != FOLDER or home.is_symlink():
+        yield f"{home} stays: it is not a folder named {FOLDER}; delete it by hand"
+    else:
+        shutil.rmtree(home)
+
+
 def _left(folders: Sequence[exports.ExportedFolder]) -> list[str]:
     reasons = {
         "edited": "you edited it",
@@ -277,7 +401,7 @@ def _left(folders: Sequence[exports.ExportedFolder]) -> list[str]:
 
 
 def _forget_channels(ctx: CommandContext, clients: Sequence[str]) -> None:
-    """Remove the choice of channels, and a store's folder that was never used."""
+    """Remove the choice of channels."""
     folder = ctx.place.folder
     if not folder.is_dir():
         return
@@ -285,9 +409,6 @@ def _forget_channels(ctx: CommandContext, clients: Sequence[str]) -> None:
         choose(str(folder), name, HOOK)
     if channels(str(folder)) and Path(ctx.place.database).exists():
         exports.export(ctx.memory.context)  # the remaining clients keep theirs
-    if folder.name == FOLDER and [path.name for path in folder.iterdir()] == [".gitignore"]:
-        (folder / ".gitignore").unlink()
-        folder.rmdir()
 
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -306,11 +427,18 @@ class PlannedChanges:
     """Whether nobody is asked, so that the list of files at the end is enough."""
     is_safe: bool = True
     """Whether a bare Enter may mean yes."""
+    diff: bool = False
+    """Whether every changed line is shown."""
 
     @property
     def touched(self) -> list[SettingsChange]:
         """The files that change or cannot be changed."""
         return [change for change in self.changes if change.is_change or change.kept or change.problem]
+
+
+def _diff_lines(planned: PlannedChanges) -> Iterator[ReportPart]:
+    for change in planned.changes:
+        yield from (f"[{_COLOURS.get(line[:1], 'default')}]{safe(line)}[/]" for line in change.diff())
 
 
 def _action(change: SettingsChange) -> str:
@@ -320,9 +448,9 @@ def _action(change: SettingsChange) -> str:
 
 
 def _planned_lines(planned: PlannedChanges, *, would: bool) -> Iterator[ReportPart]:
-    """Yield the files, the channels and the notes; before anything is written also the diffs."""
-    for change in planned.changes if would else ():
-        yield from (f"[{_COLOURS.get(line[:1], 'default')}]{safe(line)}[/]" for line in change.diff())
+    """Yield the files, the channels and the notes; before anything is written also the changed lines, if asked for."""
+    if would and planned.diff:
+        yield from _diff_lines(planned)
     for change in planned.touched:
         action = f"would {_action(change)}" if would and change.is_change else _action(change)
         note = ", ".join(filter(None, (change.file.what, change.kept or change.problem)))
@@ -368,7 +496,7 @@ def _report_changes(
         if planned.touched and written:
             yield f"{counted(sum(change.is_change for change in planned.changes), 'file')} changed"
         else:
-            yield "Nothing was written." if planned.touched else "Nothing to change."
+            yield "Nothing was written." if planned.touched or not written else "Nothing to change."
         yield from (f"[yellow]note: {safe(text)}[/]" for text in left)
         yield from (f"[cyan]next: {safe(text)}[/]" for text in steps)
         yield reading_line(reading) if reading and written else None

@@ -118,8 +118,8 @@ def skill_text(launcher: Launcher) -> str:
 
 def policy_text(launcher: Launcher, audience: Audience) -> str:
     """What an agent is told about Tacit in its standing instructions."""
-    everywhere = "Projects with a `.tacit` folder learn from their sessions"
-    learns = everywhere if audience is Audience.USER else "This project learns from its sessions"
+    everywhere = "Projects with a `.tacit` folder learn from sessions"
+    learns = everywhere if audience is Audience.USER else "This project learns from sessions"
     return _text("policy.md").replace("{tacit}", launcher.program).replace("{learns}", learns)
 
 
@@ -127,6 +127,7 @@ def _text(name: str) -> str:
     return (resources.files("tacit.surfaces.clients") / "texts" / name).read_text(encoding="utf-8")
 
 
+_SILENTLY = "2>/dev/null || exit 0"
 _GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
 """Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
 STAND_IN_VERSION = "0"
@@ -158,7 +159,8 @@ class Launcher:
         """The shell command of a hook."""
         if self.shared:
             return f"sh -c '{_GUARD} || exit 0; exec tacit hook --client {client}'"
-        return shlex.join((*self.words, "hook", "--client", client))
+        # Where this installation was removed, the hook stays silent and succeeds.
+        return shlex.join(("sh", "-c", f"{shlex.join((*self.words, 'hook', '--client', client))} {_SILENTLY}"))
 
     def server(self, client: str) -> tuple[str, list[str]]:
         """Command and arguments of the MCP server."""
@@ -176,6 +178,9 @@ def is_hook_command(command: str, client: str) -> bool:
     if command == SHARED.hook(client):
         return True
     try:
+        words = shlex.split(command)
+        if words[:2] == ["sh", "-c"] and len(words) == 3 and words[2].endswith(_SILENTLY):
+            command = words[2].removesuffix(_SILENTLY).rstrip()
         *start, hook, option, name = shlex.split(command)
     except ValueError:
         return False

@@ -54,7 +54,7 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
         return
     if event.moment == LEARN:
         _stop_the_clock()
-        if context.has_store or context.location.may_be_made:
+        if context.has_store or context.location.may_be_made(variables.home):
             learner_requests.request(event, context)
             learner_requests.start_learner(context)
         if context.ask_at_end and context.has_store:
