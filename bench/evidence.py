@@ -22,14 +22,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import _evidence_heldout as third
 from _evidence_logs import Session, claude_code, honest_sessions, log_tricks
-from _evidence_projects import PROJECTS, TRICKS, Project, create, do, run, write_files
+from _evidence_projects import PROJECTS as FIRST_PROJECTS
+from _evidence_projects import TRICKS, Project, create, do, run, write_files
 
 import tacit
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 
+PROJECTS = {**FIRST_PROJECTS, **third.PROJECTS}
 _INSTALL = {
     "go": "apt-get install golang-go",
     "cargo": "install rustup (https://rustup.rs)",
@@ -58,7 +61,7 @@ def measure_logs() -> dict[str, Any]:
     passed_tricks: list[str] = []
     lost: list[str] = []
     with tempfile.TemporaryDirectory() as name:
-        for session in (*log_tricks(), *honest_sessions()):
+        for session in (*log_tricks(), *third.log_tricks(), *honest_sessions(), *third.honest_sessions()):
             kept = is_verified(session, Path(name))
             asked[session.family] += 1
             graded[session.family] += kept
@@ -147,7 +150,7 @@ def measure_verify(only: str = "") -> dict[str, Any]:
     honest: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        for number, trick in enumerate(TRICKS):
+        for number, trick in enumerate((*TRICKS, *third.TRICKS)):
             if missing[trick.project] or (only and only not in f"{trick.project}/{trick.name}"):
                 continue
             shop = Workshop(PROJECTS[trick.project], root / f"t{number}")
@@ -214,7 +217,7 @@ def main(words: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", action="store_true")
     parser.add_argument("--verify", action="store_true")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="only projects and tricks whose names contain this")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(None if words is None else list(words))
     found: dict[str, Any] = {"command": "python bench/evidence.py --logs --verify --out bench/results/evidence.json"}

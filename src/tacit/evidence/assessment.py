@@ -20,7 +20,7 @@ from typing import Self
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.evidence.deciding_files import ENDS_PROCESS, decides_checks
+from tacit.evidence.deciding_files import ENDS_PROCESS, TESTS_INSIDE, decides_checks
 from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_elsewhere, plain_check
 from tacit.evidence.verifiers.test_results import count_results
 from tacit.evidence.workspace_changes import StepEffect, WorkspaceChange, shell_effect, step_effect
@@ -179,8 +179,9 @@ _NO_PROGRAM = re.compile(
 )
 _NOTHING_RAN = re.compile(
     r"collected 0 items|no tests ran|\bRan 0 tests|\b0 passing|no tests to run|No tests? (?:files )?found|\[no test files\]"
-    r"|running 0 tests|Tests: +\d+ skipped, \d+ total|Tests are skipped",
-    re.IGNORECASE,
+    r"|running 0 tests|Tests: +\d+ skipped, \d+ total|Tests are skipped|matched no packages"
+    r"|^make: (?:'[^'\n]*' is up to date|Nothing to be done for)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _SOMETHING_RAN = re.compile(
     r"\b[1-9]\d* (?:passed|passing)|\bRan [1-9]|running [1-9]|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))\s*$", re.MULTILINE
@@ -476,6 +477,8 @@ def _decided(step: Step, effect: StepEffect, workspace: str) -> CodedReason | No
         if change.file and decides_checks(change.file, workspace):
             return coded(AssessmentCode.DECIDING_FILE_CHANGED, file=_short(change.file))
         before = str(step.arguments.get("old_string", ""))
+        if TESTS_INSIDE.search(f"{before}\n{change.text}") and not change.file.endswith(_PROSE):
+            return coded(AssessmentCode.DECIDING_FILE_CHANGED, file=_short(change.file))
         if set(ENDS_PROCESS.findall(change.text)) - set(ENDS_PROCESS.findall(before)) and not change.file.endswith(
             _PROSE
         ):

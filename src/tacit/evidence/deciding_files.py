@@ -31,13 +31,14 @@ _OUTPUTS = re.compile(
 _FOLDERS = re.compile(
     r"\..+|tests?|testing|testdata|testutils?|specs?|__tests__|__mocks__|__snapshots__|mocks?|fixtures?|e2e|cypress|"
     r"playwright|"
-    r"integration|node_modules|vendor|third_party|s?bin|v?env|site-packages|dist-packages|gems|ci|"
+    r"integration|goldens?|snapshots?|stubs?|fakes?|junit\w*|rspec|minitest|testng|mockito|hamcrest|assertj|jest|vitest|mocha|chai|"
+    r"node_modules|vendor|third_party|s?bin|v?env|site-packages|dist-packages|gems|ci|"
     r"_?pytest|pluggy|iniconfig|unittest|nose2?|coverage|xdist|hypothesis",
     re.IGNORECASE,
 )
 """Folders of tests, of installed packages and of what is run; hidden ones too."""
 _NAMES = re.compile(
-    r"\..+|conftest|sitecustomize|usercustomize|tests?|test_.*|.*_tests?|.*[.-](?:test|spec|e2e|stories)|.*_spec|spec_.*|"
+    r"\..+|conftest|sitecustomize|usercustomize|tests?|testing|fixtures?|mocks?|stubs?|fakes?|test_.*|.*_tests?|.*test[-_]?(?:utils?|kit|support|setup)|setup_?tests?|.*[.-](?:test|spec|e2e|stories)|.*_spec|spec_.*|"
     r"(?:test|spec|rails)[-_]?helpers?|setup|noxfile|fabfile|build|.*[.-]conf(?:ig)?|jest.*|vitest.*|karma.*|"
     r"gulpfile|gruntfile|requirements.*|constraints.*|cmakelists|_?pytest.*|pluggy|iniconfig|nose2?|xdist|hypothesis",
     re.IGNORECASE,
@@ -56,10 +57,16 @@ ENDS_PROCESS = re.compile(
     r"\b_exit\(|\bexit!|"
     r"\bat_?exit\b|\b_pytest\b|\bpytest_[a-z]\w+|\bPYTEST_\w+|['\"]_?pytest['\"]|\bJEST_WORKER_ID\b|\bVITEST\b|"
     r"^\s*(?:import|from)\s+_?pytest\b|unittest\.(?:case|runner|result)\b|\bsys\.settrace\b|\bbuiltins\.|\bgc\.get_objects\b|"
-    r"\b__eq__\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
+    r"\bSkipTest\b|\bmacro_rules!\s*(?:debug_)?assert|\b__eq__\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
     re.MULTILINE,
 )
 """Code that ends the process itself, or acts on what runs the tests: then the exit status is not the word of the tests."""
+TESTS_INSIDE = re.compile(
+    r"#\[(?:cfg\((?:any\(\)|.*\btest\b)|test\b)|\bmod tests?\b|\bassert_(?:eq|ne|matches)!|\bimport\.meta\.vitest\b|"
+    r"\bexpect\([^\n]*\)\.(?:not\.)?to[A-Z.]|^[ \t]*>>> |^[ \t]*//[/!].*\bassert",
+    re.MULTILINE,
+)
+"""Tests that stand inside a source, and examples that are run as tests."""
 
 
 def decides_checks(path: str, workspace: str = "") -> bool:

@@ -29,12 +29,10 @@ _PYTEST = (
 _NODE = (
     r"--ci|--verbose|--coverage|--runInBand|-i|--silent|--no-cache|--bail|--run|--watch(?:All)?=false|--reporter[= ]\w+"
 )
-_NODE_FLAGS = (
-    rf"-s|--silent|--if-changed|--prefix[= ]\S+|-C \S+|--dir[= ]\S+|--cwd[= ]\S+|-w(?:orkspace)? \S+|"
-    rf"--workspace[= ]\S+|--(?= |$)|{_NODE}|{_COLOUR}"
-)
+_NODE_FLAGS = rf"-s|--silent|--if-changed|--(?= |$)|{_NODE}|{_COLOUR}"
+_NODE_PART = r"(?:--prefix|-C|--dir|--cwd|-w|--workspace|--filter|-F)(?: |=)\S+"
 _NODE_SCRIPT = (
-    r"(?: (?:-s|--silent|--prefix[= ]\S+|-C \S+|--dir[= ]\S+|--cwd[= ]\S+))*(?: run| run-script)?"
+    rf"(?: (?:-s|--silent|(?P<part>{_NODE_PART})))*(?: run| run-script)?"
     r" (?P<goal>t|tests?|lint|build|check|type-?check|verify|unit|ci|(?:test|lint|build|check)[:-][\w:-]+)"
 )
 _CARGO = (
@@ -70,10 +68,10 @@ _FORMS: dict[str, _Form] = {
     "unittest": _Form(r"(?: discover)?", r"-[vqfb]+|--verbose|--quiet|--failfast|--buffer|--locals|-[st] (?:tests?|\.)"),
     "tox": _Form(r"(?: run| run-parallel)?", rf"-[qvr]+|-p(?: auto| all)?|--parallel|--recreate|{_COLOUR}", r"-e ?[\w,.-]+"),
     "nox": _Form("", rf"-[vr]+|--verbose|{_COLOUR}", r"-s ?[\w.-]+"),
-    "npm": _Form(_NODE_SCRIPT, _NODE_FLAGS),
-    "pnpm": _Form(_NODE_SCRIPT, _NODE_FLAGS),
-    "yarn": _Form(_NODE_SCRIPT, _NODE_FLAGS),
-    "bun": _Form(r"(?: run)? (?P<goal>test|lint|build)", _NODE_FLAGS),
+    "npm": _Form(_NODE_SCRIPT, _NODE_FLAGS, rf"{_NODE_PART}|{_PATH}"),
+    "pnpm": _Form(_NODE_SCRIPT, _NODE_FLAGS, rf"{_NODE_PART}|{_PATH}"),
+    "yarn": _Form(_NODE_SCRIPT, _NODE_FLAGS, rf"{_NODE_PART}|{_PATH}"),
+    "bun": _Form(r"(?: run)? (?P<goal>test|lint|build)", _NODE_FLAGS, rf"{_NODE_PART}|{_PATH}"),
     "deno": _Form(" (?P<goal>test|lint|check)", rf"{_LOUD}|-A|--allow-\w+"),
     "jest": _Form("", rf"{_NODE}|{_COLOUR}", rf"-t \w+|{_PATH}"),
     "vitest": _Form("(?: run)?", rf"{_NODE}|{_COLOUR}", rf"-t \w+|{_PATH}"),
@@ -143,7 +141,7 @@ _LAUNCHER = re.compile(
     r"poetry run )?(?:\S*/)?(?:python|pypy)[\d.]*(?: -[uB])*(?: -m)?|(?:\S*/)?(?:ba|da)?sh|npx --no-install|coverage run -m"
 )
 _TYPED = re.compile(
-    r"[\w.-]+|(?:\S*/)?(?:\.?v?env[\w.-]*|env|node_modules/\.bin)/(?:bin/)?[\w.-]+|\./(?:gradlew|mvnw|manage\.py)|"
+    r"[\w.-]+|(?:(?!/tmp/|/var/tmp/)\S*/)?(?:\.?v?env[\w.-]*|env|node_modules/\.bin)/(?:bin/)?[\w.-]+|\./(?:gradlew|mvnw|manage\.py)|"
     r"(?:\./)?bin/(?:rspec|rails|rake)|"
     r"/(?:usr/(?:local/)?)?bin/[\w.-]+|(?:/[\w.-]+)*/\.(?:pyenv|rbenv|nvm|asdf|volta|local|cargo)/(?:[\w.-]+/)*[\w.-]+|"
     r"\./manage\.py"
@@ -189,8 +187,9 @@ def _matched(name: str, form: _Form, text: str) -> PlainCheck | None:
     began = re.match(form.before + r"(?= |$)", text)
     if began is None:
         return None
-    goal = began.groupdict().get("goal") or ""
-    at, chosen = began.end(), set[str]()
+    words = began.groupdict()
+    goal = words.get("goal") or ""
+    at, chosen = began.end(), {part for part in (words.get("part"),) if part}
     flag, choice = re.compile(rf" (?:{form.flags})(?= |$)"), re.compile(rf" ({form.chosen})(?= |$)")
     while at < len(text):
         if found := flag.match(text, at):
@@ -296,6 +295,8 @@ def looks_elsewhere(command: Command, places: Sequence[str]) -> str:
     It may begin in a folder around the work. The places are the workspace and what was changed outside of it.
     """
     start = command.directory
+    if re.search(r"(?:^|/)(?:\.|worktrees?/)\w", start) and not any(_is_within(place, start) for place in places):
+        return start  # a checkout inside of the checkout
     if start and not any(_is_within(start, place, above=True) for place in places):
         return start
     for before, word in zip(command.words, command.words[1:], strict=False):

@@ -21,8 +21,11 @@ from tacit.text.tool_calls import DELEGATING_TOOLS, changes_nothing, command_of,
 
 _READERS = frozenset("read_file view read grep glob ls notebookread webfetch websearch web_fetch web_search".split())
 _EDITING = re.compile(r"write|edit|patch|replace|create|insert|delete|remove|rename|move|append")
-_RUNNING = frozenset("command cmd script code args source program shell".split())
-"""Arguments by which a tool runs something."""
+_OUTSIDE_FILES = re.compile(
+    r"(?:browser|preview|tabs?|page|window|slack|jira|linear|gmail|calendar)_.*|navigate|computer|javascript_tool|monitor|artifact|"
+    r"resize_window|schedulewakeup|reportfindings|mark_chapter|notify\w*|resolve-library-id"
+)
+"""Tools that work on something else than files; what any other tool does is not known."""
 _PATCH_FILE = re.compile(
     r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$|^(?:\+\+\+|---) (?:[ab]/)?(\S+)", re.MULTILINE
 )
@@ -61,7 +64,7 @@ _FROM_LOCK = re.compile(
     r"cargo fetch|mix deps\.get|dotnet restore|"
     r"(?:npm|pnpm|yarn|bun)(?: run)? (?:build|compile|clean|format|dev)|make(?: -j ?\d*)?(?: clean| all| build)*|"
     r"mvn(?: -[qB])* (?:clean|compile)|"
-    r"cargo (?:build|fmt|doc|clean)(?: --\S+)*|go (?:fmt|env|version|list|doc)(?: \S+)*|pip3? (?:list|show|freeze|"
+    r"cargo (?:build|fmt|doc|clean)(?: --\S+)*|go (?:fmt|env(?! -[wu])|version|list|doc)(?: \S+)*|pip3? (?:list|show|freeze|"
     r"--version).*|gh api (?!.*(?:-X|--method|-f|-F|--field|--input)\b).*|ssh .*|tar -?[tc]\w* .*|"
     r"tar -?x\w* \S+ -C /tmp/.*|unzip -l .*|gh (?:pr|issue) (?:create|comment|edit|view|list|checks)\b.*"
 )
@@ -130,11 +133,14 @@ def step_effect(step: Step) -> StepEffect:
     name = plain_name(step.tool)
     if name in DELEGATING_TOOLS:
         return StepEffect((WorkspaceChange(),), delegates=True)
+    if name == "write_stdin":
+        return shell_effect(str(step.arguments.get("chars", "")))
+    if name == "slashcommand":
+        return StepEffect(unknown=step.tool)
     if step.failed or is_internal(step.tool, step.arguments) or name in _READERS:
         return StepEffect()
     if not _EDITING.search(name):
-        runs = _RUNNING & {key.casefold() for key in step.arguments} and not reads_by_name(name)
-        return StepEffect(unknown=step.tool if runs else "")
+        return StepEffect(unknown="" if _OUTSIDE_FILES.fullmatch(name) or reads_by_name(name) else step.tool)
     written = "\n".join(_texts(step.arguments))
     files = tuple(dict.fromkeys(_files_named(step.arguments)))
     if files:
@@ -182,7 +188,7 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
         return StepEffect(outputs, "" if _is_plain_shell_setting(command) else unknown)
     if re.fullmatch(r"python[\d.]*", program) and _only_computes(command.text):
         return StepEffect(outputs)
-    if program in _NO_EFFECT or _is_reader(command) or plain_check(command) or _is_check_of_tests(command):
+    if program in _NO_EFFECT or _is_reader(command) or _is_harmless_check(command):
         return StepEffect(outputs)
     if program == "git":
         return _git_effect(command, patched=patched)
@@ -197,7 +203,9 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
             if "/" in word or "." in word
         ]
         return StepEffect((*outputs, *(WorkspaceChange(file) for file in files[:20])), "" if files else unknown)
-    if program in FORMATTERS or re.match(r"ruff (?:format|check)|eslint .*--fix|npx prettier", line):
+    if (program in FORMATTERS and "unsafe" not in line) or re.match(
+        r"ruff (?:format|check(?!.* --unsafe))|eslint .*--fix|npx prettier", line
+    ):
         return StepEffect(outputs)
     if program in _FETCHING:
         given = [
@@ -247,12 +255,12 @@ def _is_reader(command: Command) -> bool:
     return changes_nothing(command._replace(outputs=()))
 
 
-def _is_check_of_tests(command: Command) -> bool:
-    """Whether a check that is not plain changes nothing all the same; one that writes snapshots does."""
-    writes = re.search(
-        r"-u\b|-w\b|update|snapshot|bless|accept|regen|--fix|exec|overlay|wrapper|config|init",
-        " ".join(command.words[1:]),
-    )
+def _is_harmless_check(command: Command) -> bool:
+    """Whether a check changes nothing, be it plain or not; one that writes snapshots does."""
+    words = " ".join(command.words[1:])
+    if plain_check(command):
+        return not re.search(r"update|snapshot|bless|accept|regen|unsafe", words)
+    writes = re.search(r"-u\b|-w\b|update|snapshot|bless|accept|regen|fix|exec|overlay|wrapper|config|init", words)
     return (
         is_check(command)
         and not writes

@@ -22,6 +22,7 @@ _GO = re.compile(
     r"^(?:(?P<ok>ok)|(?P<fail>FAIL))\s+\S+\s+(?:[\d.]+s|\(cached\))(?P<none>.*no tests to run)?", re.MULTILINE
 )
 _TAP = re.compile(r"^(?P<no>not )?ok \d+\b(?P<left>.*#\s*(?:skip|todo))?", re.MULTILINE | re.IGNORECASE)
+_NODE = re.compile(r"^[#ℹ] (?P<word>pass|fail|cancelled|skipped|todo) (?P<number>\d+)\s*$", re.MULTILINE)
 _TOTALS = re.compile(
     r"Tests run: (?P<run>\d+), Failures: (?P<failed>\d+)(?:, Errors: (?P<errors>\d+))?(?:, Skipped: (?P<left>\d+))?\s*$"
     r"|\b(?P<examples>\d+) (?:examples?|runs?), (?:\d+ assertions, )?(?P<bad>\d+) failures?(?:, (?P<wrong>\d+) errors?)?"
@@ -55,6 +56,7 @@ def count_results(output: str) -> ResultCounts | None:
     return (
         _unittest(text)
         or _totals(text)
+        or _node(text)
         or _counted(text)
         or _lines(text)
         or (ResultCounts() if _NONE.search(text) else None)
@@ -79,6 +81,16 @@ def _totals(text: str) -> ResultCounts | None:
     failed = last["failed"] + last["errors"] + last["bad"] + last["wrong"]
     left_out = last["left"] + last["pending"]
     return ResultCounts(max(last["run"] + last["examples"] - failed - left_out, 0), failed, left_out)
+
+
+def _node(text: str) -> ResultCounts | None:
+    """The summary of the test runner that is part of Node."""
+    counts = Counter[str]()
+    for found in _NODE.finditer(text):
+        counts[found["word"]] += int(found["number"])
+    if not counts:
+        return None
+    return ResultCounts(counts["pass"], counts["fail"] + counts["cancelled"], counts["skipped"] + counts["todo"])
 
 
 def _counted(text: str) -> ResultCounts | None:
