@@ -3,16 +3,11 @@
     PYTHONPATH=src python bench/blame.py --data DATA [--out bench/results/blame.json]
 
 Retail: every failed run carries a label that compares its writes with a reference. Labels and all other extras are taken
-off before a run is read. Three variants, each over the labelled failures:
-
-- `with sibling`: only failures whose task another agent solved; those successful runs may be seen.
-- `without sibling`: all failures; no run of the same task may be seen, nor of any task of its fold (task id modulo 6).
-- `main`: all failures; siblings where they exist, else as without.
-
-In all of them the runs of other tasks may be seen (successes, and failures with their successful siblings). A step is
-right if it is the labelled one, or none where the label has none. Baselines, in the same table: the commonest kind (which
-looks at the labels); the first, the last effect and the first failing call at fault, none where there is no such call;
-always none. `plain` calls a run without effects "no action" and every other "wrong arguments" at its first effect.
+off before a run is read. Scored are the labelled failures whose task another agent solved; those successful runs are what a
+failure is compared with. A failure at a task that nobody solved is not explained; how many there are is in `unexplained`. A
+step is right if it is the labelled one, or none where the label has none. Baselines, in the same table: the commonest kind
+(which looks at the labels); the first, the last effect and the first failing call at fault, none where there is no such
+call; always none. `plain` calls a run without effects "no action" and every other "wrong arguments" at its first effect.
 Intervals are bootstrapped over tasks, also those of the paired differences. A write in the labels is a tool whose name
 does not begin like a reading one; how often the product's own notion of an effect differs is counted in `effects`.
 
@@ -29,19 +24,17 @@ import platform
 import random
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import from_documents
-from tacit.learn.failures import FailureKind, FailurePool, explain_failure
-from tacit.learn.failures.attempt_changes import changes_made, hands_over
+from tacit.learn.failures import FailureKind, changes_made, explain_failure, hands_over
 
 SEED = 0
 RESAMPLES = 10_000
-FOLDS = 6
 READING = ("get_", "find_", "list_", "search_", "calculate", "think", "transfer")
 KINDS = {
     "no write at all": FailureKind.NO_ACTION,
@@ -120,37 +113,13 @@ def _telecom_label(label: Mapping[str, Any] | None) -> Answer | None:
     return (FailureKind.WRONG_TOOL if unneeded else FailureKind.MISSING_STEP), None
 
 
-def pool_of(runs: Iterable[Run]) -> FailurePool:
-    """What the learner may see: these runs and whether they succeeded."""
-    seen = list(runs)
-    solved: dict[int, list[Trajectory]] = defaultdict(list)
-    for run in seen:
-        if run.succeeded:
-            solved[run.task].append(run.trajectory)
-    contrasted = [(run.trajectory, solved[run.task]) for run in seen if not run.succeeded]
-    return FailurePool([run.trajectory for run in seen if run.succeeded], contrasted)
-
-
-def answers(runs: Sequence[Run], failed: Sequence[Run], *, taught: bool = True) -> list[Answer]:
-    """Blame without any run of the same fold of tasks; untaught, without failures of other tasks either."""
-    found: dict[int, Answer] = {}
-    for fold in range(FOLDS):
-        others = [run for run in runs if run.task % FOLDS != fold]
-        pool = pool_of(others if taught else [run for run in others if run.succeeded])
-        for place, run in enumerate(failed):
-            if run.task % FOLDS == fold:
-                said = explain_failure(run.trajectory, pool)
-                found[place] = said.kind, said.step
-    return [found[place] for place in range(len(failed))]
-
-
 def by_siblings(runs: Sequence[Run], failed: Sequence[Run]) -> list[Answer | None]:
-    """Blame with the successful runs of other agents at the same task; nothing where there is none."""
+    """Explain with the successful runs of other agents at the same task; nothing where there is none."""
     found: list[Answer | None] = []
     for run in failed:
         siblings = [r.trajectory for r in runs if r.succeeded and r.task == run.task and r.agent != run.agent]
-        said = explain_failure(run.trajectory, (), siblings=siblings) if siblings else None
-        found.append((said.kind, said.step) if said else None)
+        cause = explain_failure(run.trajectory, siblings) if siblings else None
+        found.append((cause.kind, cause.step) if cause else None)
     return found
 
 
@@ -216,22 +185,13 @@ def _measured(tasks: Sequence[int], values: Sequence[float]) -> dict[str, Any]:
 
 
 def evaluate(runs: Sequence[Run], *, steps: bool) -> dict[str, Any]:
-    failed = [run for run in runs if run.label]
-    siblings, alone = by_siblings(runs, failed), answers(runs, failed)
-    untaught, simple = answers(runs, failed, taught=False), baselines(failed)
-    main = [beside or lonely for beside, lonely in zip(siblings, alone, strict=True)]
-    has = [place for place, found in enumerate(siblings) if found]
-
-    def part(rows: Mapping[str, Sequence[Answer]], places: Sequence[int]) -> dict[str, Any]:
-        kept = {name: [given[place] for place in places] for name, given in rows.items()}
-        return table([failed[place] for place in places], kept, steps=steps)
-
-    everywhere = range(len(failed))
+    labelled = [run for run in runs if run.label]
+    explained = [(run, found) for run, found in zip(labelled, by_siblings(runs, labelled), strict=True) if found]
+    failed, given = [run for run, _ in explained], [found for _, found in explained]
     return {
-        "main": part({"tacit": main, **simple}, everywhere),
-        "with sibling": part({"tacit": main, "tacit, sibling unseen": alone, **simple}, has),
-        "without sibling": part({"tacit": alone, "tacit, no failures seen": untaught, **simple}, everywhere),
-        "confusion": {"main": _confusion(failed, main), "without sibling": _confusion(failed, alone)},
+        "with sibling": table(failed, {"tacit": given, **baselines(failed)}, steps=steps),
+        "unexplained": len(labelled) - len(failed),
+        "confusion": _confusion(failed, given),
     }
 
 

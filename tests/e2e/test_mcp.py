@@ -15,7 +15,7 @@ from tacit.config import channels
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
-from tacit.learn.skill_usage import CONNECTION
+from tacit.evidence.skill_usage import CONNECTION
 from tacit.text.error_signatures import error_signature
 from tests.e2e.conftest import Terminal
 

@@ -78,7 +78,7 @@ Pool = Sequence[tuple[Trajectory, Assessment]]
 def mined(pool: Pool) -> list[Candidate]:
     store = AttemptStore()
     outlines = [store.add(trajectory, known) for trajectory, known in pool]
-    found = mine(outlines, {outline.trajectory_id for outline in outlines}, store)
+    found = mine(outlines, {outline.trajectory_id for outline in outlines}, store.store)
     return [candidate for group in found for candidate in group.candidates]
 
 

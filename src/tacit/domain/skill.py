@@ -39,6 +39,8 @@ STATED_KINDS = RULE_KINDS | {Kind.LESSON}
 """Kinds whose content is in their sentences, not in their steps."""
 
 
+ENDS_TASK_TAG = "alone"
+"""The tag of a skill that ends the task, such as handing it over, so that no other skill follows it."""
 CALL_TAG = "call:"
 """Begins the tag of a lesson that names the form of the call that fails."""
 BEFORE_TAG = "before"
@@ -249,6 +251,8 @@ def lowest_of(content: SkillContent, origins: Mapping[str, Origin]) -> Origin:
 
 OWN_PREFIX = "tacit."
 """The names under which Tacit itself makes and decides something begin with this; nobody else may use it."""
+MADE_BY_SYNTHESIS = "tacit.synthesis/1"
+"""The `made_by` of what one attempt, or a person's words, gave."""
 MADE_BY_MINING = "tacit.mining"
 """How `made_by` begins of what comes from comparing attempts: like runs merged into one procedure, and calls counted."""
 MADE_BY_READING = "tacit.reading"

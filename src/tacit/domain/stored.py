@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -230,3 +230,13 @@ class Damage:
     problem: str
     """In English, to be read after the subject."""
     code: str = ""
+
+
+def current_only(stored: Iterable[StoredVersion]) -> list[StoredVersion]:
+    """Keep the newest version of each skill."""
+    newest: dict[str, StoredVersion] = {}
+    for item in stored:
+        previous = newest.get(item.skill.id)
+        if previous is None or item.sequence > previous.sequence:
+            newest[item.skill.id] = item
+    return list(newest.values())

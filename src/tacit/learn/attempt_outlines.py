@@ -22,7 +22,7 @@ from typing import Any
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import CallRecord, Move, Outline, Reading
 from tacit.domain.trajectory import Role, StepResult, Trajectory
-from tacit.learn.statements import wishes_of
+from tacit.learn.statements import Statement, statements_of, wishes_of
 from tacit.learn.wording import shorten
 from tacit.text.command_forms import CommandForm, command_forms
 from tacit.text.error_signatures import masked_line, output_lines, shows_failure, telling_lines
@@ -52,8 +52,10 @@ MAX_REASON = 240
 _NOT_RUN = (StepResult.DENIED, StepResult.INTERRUPTED, StepResult.NO_MATCH)
 
 
-def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
-    """Outline one attempt."""
+def outline_of(
+    trajectory: Trajectory, assessment: Assessment, *, statements: Sequence[Statement] | None = None
+) -> Outline:
+    """Outline one attempt; a person's statements that are known need not be found again."""
     actions = tool_calls(trajectory)
     success = True if assessment.verified_success else False if assessment.verified_failure else None
     moves, readings = _moves_and_readings(actions) if is_plain(actions) else ((), ())
@@ -68,7 +70,7 @@ def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
         session=trajectory.parent_session_id or trajectory.session_id or trajectory.id,
         at=trajectory.started_at,
         calls=call_records(trajectory, actions),
-        wishes=wishes_of(trajectory, actions),
+        wishes=wishes_of(statements_of(trajectory, actions) if statements is None else statements),
         keeps_folder=keeps_folder(trajectory),
     )
 

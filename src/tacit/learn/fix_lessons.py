@@ -6,13 +6,10 @@ The error's own words are left out of the text: the agent sees them anyway, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.care import CareReason
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, Trajectory
@@ -132,21 +129,18 @@ def _is_about(fix: Fix, *, goal: str, name: str) -> bool:
     return _name(fix, goal) == name
 
 
-def withdrawals(
-    counter: FixCounter, lessons: Iterable[StoredVersion], confirmed: Collection[str], *, at: datetime
-) -> Iterator[Transition]:
-    """Yield the end of each lesson that later sessions speak against; `confirmed` are the names that the count supports."""
+def refuted(
+    counter: FixCounter, lessons: Iterable[StoredVersion], confirmed: Collection[str]
+) -> Iterator[tuple[StoredVersion, int]]:
+    """Yield each lesson of a fix that later sessions speak against, and how many; none that the count supports."""
     for stored in lessons:
         content = stored.version.content
         goal = next((tag.removeprefix(CALL_TAG) for tag in content.tags if tag.startswith(CALL_TAG)), "")
-        if stored.version.provenance.made_by != MADE_BY or content.name in confirmed:
-            continue
-        meant = partial(_is_about, goal=goal, name=content.name)
-        against = counter.contradicted(goal, content.signature, meant)
-        if against >= MIN_SESSIONS:
-            after = Status.REJECTED if stored.status is Status.CANDIDATE else Status.RETIRED
-            reason = coded(CareReason.FIX_NO_LONGER_HELPS, sessions=against)
-            yield stored.transition_to(after, str(reason), by=MADE_BY, at=at)
+        if stored.version.provenance.made_by == MADE_BY and content.name not in confirmed:
+            meant = partial(_is_about, goal=goal, name=content.name)
+            against = counter.contradicted(goal, content.signature, meant)
+            if against >= MIN_SESSIONS:
+                yield stored, against
 
 
 def _step(counted: CountedFix, action: ToolCall) -> SkillStep:

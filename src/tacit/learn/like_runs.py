@@ -18,9 +18,10 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.evidence.skill_usage import SkillUsage
 from tacit.gate.admission import Admission
 from tacit.gate.duplicates import includes_steps_of
-from tacit.learn import friction_notes, overlays, skill_usage
+from tacit.learn import friction_notes, overlays
 from tacit.learn.consensus import consensus
 from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
 from tacit.learn.single_attempt import draft_of
@@ -89,7 +90,7 @@ class DraftMerger:
 
     def _followed(self, trajectory: Trajectory) -> dict[str, int]:
         """Return the versions that an attempt followed, each with the first step it guided."""
-        return skill_usage.followed(self._store, trajectory, self._store.episode(trajectory.id).assessment)
+        return SkillUsage(self._store, trajectory).followed(self._store.episode(trajectory.id).assessment)
 
     def _follows_skill(self, trajectory: Trajectory) -> bool:
         """Whether an attempt followed a procedure of the library."""

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline, Wish
-from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.skill import MADE_BY_SYNTHESIS, Kind, Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.learn.attempt_outlines import acts
@@ -31,8 +31,6 @@ from tacit.text.similarity import jaccard
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, tool_calls
 from tacit.text.words import STOP_WORDS, stem, term_set, terms
 
-MADE_BY = "tacit.synthesis/1"
-"""The author of what is made from single attempts; a stored name."""
 _NAME_WORDS = 6
 _IN_CODE = 0.4
 """The share of a statement's words that the code written for it holds, if the code is what it is about."""
@@ -130,7 +128,7 @@ def _candidate(
         content=content,
         scope=trajectory.task.scope,
         origins=origins.origins,
-        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY),
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY_SYNTHESIS),
         assessment=assessment,
     )
 
@@ -376,7 +374,7 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
         provenance=Provenance(
             trajectory_ids=tuple(each.outline.trajectory_id for each in cited),
             grounding={**origins.spans, "evidence": spans},
-            made_by=MADE_BY,
+            made_by=MADE_BY_SYNTHESIS,
         ),
     )
 

@@ -8,16 +8,14 @@ stopped and only counts again. A language model, if given, reads the sessions la
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.care import BY_ITSELF, CareReason
 from tacit.domain.errors import NotFound, TacitError
-from tacit.domain.evidence import Assessment
 from tacit.domain.fact import Fact
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
@@ -27,12 +25,13 @@ from tacit.domain.reach import CARD
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.evidence.skill_usage import SkillUsage
 from tacit.gate.admission import Admission
 from tacit.ingest.client_memories import Statement, find_statement, known_statements
 from tacit.ingest.sources import client_homes
-from tacit.learn import friction_notes, overlays, skill_usage
+from tacit.learn import friction_notes, overlays
 from tacit.learn.attempt_outlines import in_their_folders, outline_of, without_copies
-from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, withdrawals
+from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, refuted
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import DraftMerger, acting_commands
@@ -49,20 +48,7 @@ from tacit.recall import publishing
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAttempts:
-    """Loads whole attempts and their assessments from a store."""
-
-    store: Store
-
-    def trajectory(self, trajectory_id: str) -> Trajectory:
-        """Load one attempt."""
-        return self.store.trajectory(trajectory_id)
-
-    def assessment(self, trajectory_id: str) -> Assessment:
-        """Load what is known of its outcome."""
-        return self.store.episode(trajectory_id).assessment
+_IN_USE_OR_WAITING = RECALLABLE | {Status.CANDIDATE}
 
 
 class LearningPass:
@@ -73,7 +59,6 @@ class LearningPass:
         self._store, self._admission, self._now, self._scope = store, admission, context.now, context.scope
         self._extensions = context.extensions
         self._reader = _reader(context, model) if model is not None else None
-        self._attempts = StoredAttempts(store=store)
         self._origin_limiter = OriginLimiter(store)
         self._merger = DraftMerger(context, admission)
         self._static = overlays.StaticSkills(store, context.project)
@@ -115,22 +100,22 @@ class LearningPass:
                     self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
-            publishing.store_evidence(self._store, skill_usage.credit(self._store, trajectory, episode.assessment))
-            shown = skill_usage.guided_by(self._store, trajectory)
-            friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
+            usage = SkillUsage(self._store, trajectory)
+            publishing.store_evidence(self._store, usage.evidence(episode.assessment))
+            friction_notes.note_friction(self._store, trajectory, usage.guided, at=self._now())
             for extension in self._extensions:
                 own = self._verdicts[before:]
                 self._verdicts += extension.after_learning(trajectory, self._admit, verdicts=own, at=self._now())
-            publishing.store_usage_signals(self._store, skill_usage.usage_signals(self._store, trajectory))
+            publishing.store_usage_signals(self._store, usage.signals())
         self._notes += distilled.notes
 
     def _merged_with_earlier(self, distilled: Distillation, trajectory: Trajectory) -> Distillation:
         """Merge the procedure with attempts at the same work; until there are enough, only note why it is not proposed."""
         candidates, notes = [], list(distilled.notes)
         for candidate in distilled.candidates:
-            made: Candidate | SkippedProcedure = self._static.extended_by(candidate)
-            if isinstance(made, Candidate) and made.content.kind is Kind.PROCEDURE:
-                made = self._merged(made, trajectory)
+            made: Candidate | SkippedProcedure = candidate
+            if candidate.content.kind is Kind.PROCEDURE:
+                made = self._merged(self._static.extended_by(candidate), trajectory)
             if isinstance(made, Candidate):
                 candidates.append(made)
             else:
@@ -151,7 +136,7 @@ class LearningPass:
         """Outline attempts that were learned from before outlines were stored."""
         for trajectory_id in self._store.outlines.missing():
             trajectory = self._store.trajectory(trajectory_id)
-            self._store.outlines.put(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
+            self._store.outlines.put(outline_of(trajectory, self._store.episode(trajectory_id).assessment))
 
     def _learn_from_groups(self) -> None:
         """Count over all sessions, then mine every group of attempts that has a new member.
@@ -163,7 +148,7 @@ class LearningPass:
             return
         outlines = self._store.outlines.all()
         self._learn_by_counting(outlines, waiting)
-        for mined in mine(outlines, waiting, self._attempts):
+        for mined in mine(outlines, waiting, self._store):
             with self._store.transaction():
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
                     continue  # another process mined this group, perhaps with newer attempts
@@ -179,7 +164,8 @@ class LearningPass:
         """Admit what fixes errors and what a person repeated, and keep the project's card current."""
         sessions = _sessions(outlines)
         counter = FixCounter((session, calls) for session, _, calls in sessions)
-        lessons = list(self._fix_lessons(counter, waiting))
+        fixes = counter.fixes()
+        lessons = list(self._fix_lessons(fixes, waiting))
         wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
         facts = project_facts(sessions)
         with self._store.transaction():
@@ -189,7 +175,7 @@ class LearningPass:
                 self._admit_lesson(lesson)
             self._verdicts += map(self._admit, filter(self._is_new, wishes))
             self._keep_card_current(facts)
-            self._withdraw_lessons(counter)
+            self._withdraw_lessons(counter, set(map(lesson_name, fixes)))
 
     def _learn_by_reading(self, reader: Reader, progress: Callable[[int, int], None] | None) -> None:
         """Let the model read the sessions it has not read, and admit what it proposes; never inside a transaction."""
@@ -202,12 +188,19 @@ class LearningPass:
 
     def _withdraw_taken_back_rules(self) -> None:
         """Withdraw the rules that a person spoke against in a later session than those that they come from."""
-        rules = self._store.catalogue(kinds=RULE_KINDS, statuses=RECALLABLE | {Status.CANDIDATE})
+        rules = self._store.catalogue(kinds=RULE_KINDS, statuses=_IN_USE_OR_WAITING)
         counted = [(each, self._approved_at(each)) for each in rules if each.version.provenance.by_tacit]
         if counted:
             with self._store.transaction():
                 for stored, words in taken_back(counted, self._store.outlines.all()):
                     self._withdraw(stored, coded(CareReason.TAKEN_BACK, why=words))
+
+    def _withdraw_lessons(self, counter: FixCounter, confirmed: Collection[str]) -> None:
+        """Withdraw the lessons that the count no longer supports; `confirmed` are the names that it supports."""
+        lessons = self._store.catalogue(kinds={Kind.LESSON}, statuses=_IN_USE_OR_WAITING)
+        for stored, sessions in refuted(counter, lessons, confirmed):
+            reason = coded(CareReason.FIX_NO_LONGER_HELPS, sessions=sessions)
+            self._withdraw(stored, reason, unless_waiting=Status.RETIRED)
 
     def _approved_at(self, stored: StoredVersion) -> datetime | None:
         """Return when a version that is in use was last admitted; being trusted later does not count."""
@@ -215,32 +208,23 @@ class LearningPass:
         admitted = [each.at for each in moves if each.after in RECALLABLE and each.before not in RECALLABLE]
         return admitted[-1] if admitted else None
 
-    def _withdraw(self, stored: StoredVersion, reason: CodedReason) -> None:
+    def _withdraw(self, stored: StoredVersion, reason: CodedReason, *, unless_waiting: Status = Status.STALE) -> None:
         """Set a version aside, or reject it where it waits; not one that a person pinned."""
         if stored.skill.id in pinned(self._store.remarks(stored.skill.id, about=About.PIN)):
             return
-        if stored.status in RECALLABLE or stored.status is Status.CANDIDATE:
-            after = Status.STALE if stored.status in RECALLABLE else Status.REJECTED
+        if stored.status in _IN_USE_OR_WAITING:
+            after = Status.REJECTED if stored.status is Status.CANDIDATE else unless_waiting
             self._store.add_transition(stored.transition_to(after, str(reason), by=BY_ITSELF, at=self._now()))
 
-    def _fix_lessons(self, counter: FixCounter, waiting: set[str]) -> Iterator[Candidate]:
+    def _fix_lessons(self, fixes: Iterable[CountedFix], waiting: set[str]) -> Iterator[Candidate]:
         """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""
-        for counted in counter.fixes():
+        for counted in fixes:
             cited = {call.trajectory_id for each in counted.retries for call in (each.failed, each.again)}
             if cited & waiting or self._is_outdated(counted):
                 with suppress(TacitError):  # an attempt that was pruned or purged meanwhile
                     lesson = fix_lesson(counted, self._store.trajectory)
                     if lesson:
                         yield lesson
-
-    def _withdraw_lessons(self, counter: FixCounter) -> None:
-        """End the lessons that the count no longer supports, except those that a person pinned."""
-        kept = pinned(self._store.remarks(about=About.PIN))
-        stored = self._store.catalogue(kinds={Kind.LESSON}, statuses=RECALLABLE | {Status.CANDIDATE})
-        lessons = [each for each in stored if each.skill.id not in kept]
-        confirmed = set(map(lesson_name, counter.fixes()))
-        for move in withdrawals(counter, lessons, confirmed, at=self._now()):
-            self._store.add_transition(move)
 
     def _is_outdated(self, counted: CountedFix) -> bool:
         """Whether the count now says otherwise when the lesson is to be shown."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
-from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.skill import MADE_BY_SYNTHESIS, Condition, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.learn.parameters import Generalisation, generalise
 from tacit.learn.values import FieldOrigins, Timeline, action_spans, is_run_specific, particular
@@ -153,7 +153,6 @@ def _looked_into(action: ToolCall, paths: Mapping[str, int]) -> list[str]:
     return [path for path in paths if path.endswith(shown)] if shown else []
 
 
-MADE_BY = "tacit.synthesis/1"
 MIN_STEPS = 3
 """Meaningful actions in the attempt; what the gate asks of the finished procedure is its own matter."""
 _MIN_KEPT = 2
@@ -203,7 +202,9 @@ def procedure(
         content=content,
         scope=trajectory.task.scope,
         origins=draft.field_origins.origins,
-        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.field_origins.spans, made_by=MADE_BY),
+        provenance=Provenance(
+            trajectory_ids=(trajectory.id,), grounding=draft.field_origins.spans, made_by=MADE_BY_SYNTHESIS
+        ),
         assessment=assessment,
     )
 

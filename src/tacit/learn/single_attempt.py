@@ -70,8 +70,8 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     """
     actions = tool_calls(trajectory)
     statements = statements_of(trajectory, actions)
-    outline = outline_of(trajectory, assessment)
-    made = None if outline.success and outline.moves else _draft(trajectory, assessment, actions)
+    outline = outline_of(trajectory, assessment, statements=statements)
+    made = None if outline.success and outline.moves else _draft(trajectory, assessment, actions, statements)
     candidates: list[Candidate] = [made] if isinstance(made, Candidate) else []
     candidates += candidates_of(trajectory, statements, assessment=assessment)
     notes = (
@@ -86,11 +86,13 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
 def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | SkippedProcedure:
     """Return the procedure of one attempt, or why it gives none."""
     actions = tool_calls(trajectory)
-    return _draft(trajectory, assessment, actions)
+    return _draft(trajectory, assessment, actions, statements_of(trajectory, actions))
 
 
-def _draft(trajectory: Trajectory, assessment: Assessment, actions: Sequence[ToolCall]) -> Candidate | SkippedProcedure:
-    corrected = objections_of(trajectory, actions)
+def _draft(
+    trajectory: Trajectory, assessment: Assessment, actions: Sequence[ToolCall], statements: Sequence[Statement]
+) -> Candidate | SkippedProcedure:
+    corrected = objections_of(trajectory, actions, statements=statements)
     return procedure(trajectory, assessment, actions=actions, corrected=corrected)
 
 

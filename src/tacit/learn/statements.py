@@ -75,15 +75,20 @@ def statements_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[
     return tuple(found)
 
 
-def wishes_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[Wish, ...]:
+def wishes_of(statements: Sequence[Statement]) -> tuple[Wish, ...]:
     """Return what the person wished for, as a rule or not, for counting over sessions."""
-    found_statements = statements_of(trajectory, actions)[:_MAX_WISHES]
-    return tuple(Wish(step=each.message.index, text=each.text, at=each.message.at) for each in found_statements)
+    return tuple(Wish(step=each.message.index, text=each.text, at=each.message.at) for each in statements[:_MAX_WISHES])
 
 
-def objections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[int, ...]:
-    """Return the messages in which a person took exception to what was just done, whether or not they laid down a rule."""
-    found = {each.message.index for each in statements_of(trajectory, actions) if each.standing and each.before}
+def objections_of(
+    trajectory: Trajectory, actions: Sequence[ToolCall], *, statements: Sequence[Statement] | None = None
+) -> tuple[int, ...]:
+    """Return the messages in which a person took exception to what was just done, whether or not they laid down a rule.
+
+    Statements that are known need not be found again.
+    """
+    stated = statements_of(trajectory, actions) if statements is None else statements
+    found = {each.message.index for each in stated if each.standing and each.before}
     done = asked = False
     acted = {action.index for action in actions if action.effect is not Effect.READ}
     for step in trajectory.steps:

@@ -20,8 +20,8 @@ from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillCo
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.friction import map_texts
 from tacit.maintain.status_changes import care_of
-from tacit.recall.retrieval import parts_of
 from tacit.store import Store, queries
+from tacit.store.queries import parts_of
 
 LEAST_PARTS = 2
 MOST_PARTS = 24

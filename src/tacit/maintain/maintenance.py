@@ -22,8 +22,9 @@ from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.trajectory import Origin
+from tacit.evidence.skill_usage import SkillUsage, missed_evidence
 from tacit.gate.admission import Admission, candidate_from_proposal
-from tacit.learn import friction_notes, skill_usage
+from tacit.learn import friction_notes
 from tacit.maintain import composition, contradictions, mirroring, promotion, revalidation, revision
 from tacit.maintain.merging import merges, superseded
 from tacit.maintain.status_changes import (
@@ -124,11 +125,11 @@ class Maintenance:
         """Apply planned actions for a person; return what was done of each, and what evidence moved as well."""
         at = self.context.now()
         with self._store.transaction():
-            late = skill_usage.missed_evidence(self._store, at=at)
+            late = missed_evidence(self._store, at=at)
             for evidence in late:
                 self._store.add(evidence)
             for trajectory in map(self._store.trajectory, dict.fromkeys(each.trajectory_id for each in late)):
-                guided = skill_usage.guided_by(self._store, trajectory)
+                guided = SkillUsage(self._store, trajectory).guided
                 friction_notes.note_friction(self._store, trajectory, guided, at=at)
         left_alone = pinned(self._store.remarks(about=About.PIN))
         done = [self._applied(care, left_alone, by=by) for care in actions]

@@ -29,7 +29,8 @@ from tacit.evidence.friction import (
     label_of,
 )
 from tacit.evidence.reliability import reliability, votes
-from tacit.learn import friction_notes, skill_usage
+from tacit.evidence.skill_usage import SkillUsage
+from tacit.learn import friction_notes
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.maintain.revision_proposals import Revision, proposed_revision, same_revision_content
 from tacit.maintain.status_changes import care_of
@@ -225,7 +226,7 @@ def _revision(
     runs: list[SkillRun] = []
     for episode in ran[-MOST_RUNS:]:
         trajectory, assessment = store.trajectory(episode.id), episode.assessment
-        start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
+        start = {each.version_id: each.start for each in SkillUsage(store, trajectory).shown}
         at = start.get(stored.version.id, 0)
         run = friction_notes.compare_run(trajectory, stored.version.content, start=at, assessment=assessment)
         runs += [run] if run else []

@@ -18,16 +18,6 @@ NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to leave it out for, as patterns (`*-mini gpt-4*`)."""
 
 
-def current_only(stored: Iterable[StoredVersion]) -> list[StoredVersion]:
-    """Keep the newest version of each skill."""
-    newest: dict[str, StoredVersion] = {}
-    for item in stored:
-        previous = newest.get(item.skill.id)
-        if previous is None or item.sequence > previous.sequence:
-            newest[item.skill.id] = item
-    return list(newest.values())
-
-
 def unshadowed(stored: Iterable[StoredVersion]) -> tuple[list[StoredVersion], list[LeftOut]]:
     """Of skills with one name, keep those of the narrowest scope; return also the others."""
     kept, hidden = narrowest_scopes(stored, _scoped_name)

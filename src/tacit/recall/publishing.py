@@ -27,10 +27,10 @@ from tacit.evidence.reliability import reliability, reliability_score
 from tacit.evidence.usage import changes_prominence, importance_of, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
-from tacit.recall.retrieval import parts_of
 from tacit.render.hook_text import LINE_KINDS, hook_text, pointer_line
 from tacit.store import Store
 from tacit.store.connection import MEMORY
+from tacit.store.queries import parts_of
 from tacit.text.words import estimate_tokens
 
 BRIEF_TOKENS = 150

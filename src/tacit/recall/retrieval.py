@@ -21,18 +21,18 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
-from tacit.domain.stored import FoundPassage, Hit, StoredVersion
+from tacit.domain.stored import FoundPassage, Hit, StoredVersion, current_only
 from tacit.evidence.reliability import reliability
 from tacit.evidence.usage import importance_of, prominence_of
 from tacit.recall import reasons
-from tacit.recall.filters import current_only, filter_reason, missing_tools, parts_reason, unshadowed
+from tacit.recall.filters import filter_reason, missing_tools, parts_reason, unshadowed
 from tacit.recall.passages import abstract_of, is_document, quote_documents
 from tacit.recall.plan import PlanOption, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
 from tacit.store import Store
-from tacit.store.queries import current
+from tacit.store.queries import current, parts_of
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 
@@ -155,22 +155,6 @@ def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
             with suppress(NotFound):  # the parent of a promoted version is in another store
                 waiting.append(store.version(parent).version)
     return False
-
-
-def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
-    """Return the recallable versions of the skills that a composite names, in its order, as seen from its scope."""
-    content = composite.content
-    if not content.sub_skills:
-        return ()
-    scope = store.version(composite.id).skill.scope
-    found: dict[str, SkillVersion] = {}
-    for name in content.sub_skills:
-        named = [held for held in store.catalogue(statuses=RECALLABLE, name=name) if held.skill.scope.contains(scope)]
-        visible, _ = unshadowed(current_only(held for held in named if held.version.id != composite.id))
-        alike = [held for held in visible if held.version.content.kind is content.kind] or visible
-        for part in sorted(alike, key=lambda held: -held.sequence)[:1]:
-            found[part.version.id] = part.version
-    return tuple(found.values())
 
 
 def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tuple[SkillVersion, ...]:

@@ -14,10 +14,9 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Budget, Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Hit, StoredVersion
+from tacit.domain.stored import Hit, StoredVersion, current_only
 from tacit.recall import reasons
 from tacit.recall.filters import (
-    current_only,
     filter_reason,
     foreign_reason,
     is_asked_by_words,

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.reach import is_anothers
+from tacit.domain.reach import breadth, is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
-from tacit.domain.stored import StoredVersion
+from tacit.domain.stored import StoredVersion, current_only
 from tacit.store.sqlite_store import Store
 from tacit.text.words import terms
 
@@ -89,6 +89,29 @@ def versions_named_in(store: Store, content: SkillContent) -> list[SkillVersion]
     """The versions of all skills that a content names: its parts, its predecessors, and the one it extends."""
     names = dict.fromkeys((*content.sub_skills, *content.after, *([content.extends] if content.extends else ())))
     return [stored.version for name in names for stored in store.catalogue(name=name)]
+
+
+def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
+    """Return the recallable versions of the skills that a composite names, in its order, as seen from its scope.
+
+    Of skills with one name those of its kind come first, then the narrowest scope, then the newest.
+    """
+    content = composite.content
+    scope = store.version(composite.id).skill.scope if content.sub_skills else Scope()
+    found: dict[str, SkillVersion] = {}
+    for name in content.sub_skills:
+        named = store.catalogue(statuses=RECALLABLE, name=name)
+        visible = [each for each in named if each.skill.scope.contains(scope) and each.version.id != composite.id]
+        for part in sorted(
+            current_only(visible),
+            key=lambda each: (
+                each.version.content.kind is not content.kind,
+                breadth(str(each.skill.scope)),
+                -each.sequence,
+            ),
+        )[:1]:
+            found[part.version.id] = part.version
+    return tuple(found.values())
 
 
 def why_empty(store: Store) -> ReasonCode | None:

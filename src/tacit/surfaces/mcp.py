@@ -29,7 +29,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
-from tacit.learn.skill_usage import CONNECTION
+from tacit.evidence.skill_usage import CONNECTION
 from tacit.recall.filters import unshadowed
 from tacit.surfaces.proposals import submit
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance

@@ -13,11 +13,11 @@ from tacit.domain.evidence import Assessment, Use
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step
+from tacit.evidence.skill_usage import SkillUsage
 from tacit.evidence.usage import CEILING
-from tacit.learn.skill_usage import usage_signals
 from tacit.recall import publishing
 from tacit.store import open_store
-from tests.unit.learn.test_skill_usage import SESSION, at, keep, run, use
+from tests.unit.evidence.test_skill_usage import SESSION, at, keep, run, use
 from tests.unit.making import NOW, shell
 
 RULE = "Write commit subjects in the imperative, with a ticket such as PAY-123, and squash fixups beforehand."
@@ -82,7 +82,7 @@ def test_learning_again_adds_nothing(store):
     loop.capture(trajectory)
     loop.learn()
     loop.learn()
-    assert publishing.store_usage_signals(store, usage_signals(store, trajectory)) == 0
+    assert publishing.store_usage_signals(store, SkillUsage(store, trajectory).signals()) == 0
     assert len(store.entries(UsageSignal, key=version_id)) == 1
     assert standing(store, version_id)[0] == 1
 
@@ -99,7 +99,7 @@ def test_what_was_not_shown_gives_no_signal(store):
     version_id = keep(store, NORM)
     learn(store, shell(USED))
     assert store.entries(UsageSignal) == []
-    assert usage_signals(store, run(shell("ls"))) == []
+    assert SkillUsage(store, run(shell("ls"))).signals() == []
     assert store.uses(version_id=version_id) == []
 
 
@@ -121,8 +121,8 @@ def test_what_the_parent_was_shown_counts_where_it_is_used_and_not_where_it_is_n
     version_id = keep(store, NORM)
     store.add(use(version_id, session_id="parent"))
     child: dict[str, Any] = {"session_id": "child", "parent_session_id": "parent"}
-    assert usage_signals(store, run(shell("ls"), shell("make"), **child)) == []
-    (recorded,) = usage_signals(store, run(shell(USED), **child))
+    assert SkillUsage(store, run(shell("ls"), shell("make"), **child)).signals() == []
+    (recorded,) = SkillUsage(store, run(shell(USED), **child)).signals()
     assert recorded.heeded
 
 
@@ -131,9 +131,11 @@ def test_what_the_agent_asked_tacit_for_is_used_where_its_words_come_back(store)
     asked = Use(version_ids=(version_id,), task="how to commit", at=at(9), surface="cli")
     store.add(asked)
     recall = shell("tacit recall 'how to commit'", seen=f"{RULE}\nuse {asked.id}")
-    (recorded,) = usage_signals(store, run(recall, shell(USED)))
+    (recorded,) = SkillUsage(store, run(recall, shell(USED))).signals()
     assert recorded.heeded
-    (passed,) = usage_signals(store, run(recall, shell("git push"), Step(index=0, role=Role.AGENT, text="Pushed.")))
+    (passed,) = SkillUsage(
+        store, run(recall, shell("git push"), Step(index=0, role=Role.AGENT, text="Pushed."))
+    ).signals()
     assert not passed.heeded
 
 
@@ -187,5 +189,5 @@ def test_an_unverified_run_gives_signals_too(store):
     store.add(use(version_id))
     trajectory = run(shell(USED))
     store.add_trajectory(trajectory, Assessment(), at=at(900))
-    (recorded,) = usage_signals(store, trajectory)
+    (recorded,) = SkillUsage(store, trajectory).signals()
     assert recorded.heeded

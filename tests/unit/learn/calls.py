@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.learn import outline_of
+from tacit.store import open_store
 
 WORKED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE)
 FAILED = Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE)
@@ -35,20 +37,14 @@ def attempt(task: str, *calls: Call, session: str = "") -> Trajectory:
 
 
 class AttemptStore:
-    """Whole attempts by id, with what is known of each."""
+    """A store that outlines each attempt it is given."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, tuple[Trajectory, Assessment]] = {}
+        self.store = open_store(":memory:")
 
     def add(self, trajectory: Trajectory, assessment: Assessment = WORKED) -> Outline:
-        self.kept[trajectory.id] = (trajectory, assessment)
+        self.store.add_trajectory(trajectory, assessment, at=datetime(2026, 5, 1, tzinfo=UTC))
         return outline_of(trajectory, assessment)
-
-    def trajectory(self, trajectory_id: str) -> Trajectory:
-        return self.kept[trajectory_id][0]
-
-    def assessment(self, trajectory_id: str) -> Assessment:
-        return self.kept[trajectory_id][1]
 
 
 def greenhouse(number: int, *, heater: bool, vents: bool, pump: bool) -> Trajectory:

@@ -23,7 +23,7 @@ def mined(trajectories: Iterable[Trajectory]) -> list[Candidate]:
     store = AttemptStore()
     outlines = [store.add(each) for each in trajectories]
     waiting = {outline.trajectory_id for outline in outlines}
-    return [candidate for found in mine(outlines, waiting, store) for candidate in found.candidates]
+    return [candidate for found in mine(outlines, waiting, store.store) for candidate in found.candidates]
 
 
 def houses() -> list[Trajectory]:

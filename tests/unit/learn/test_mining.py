@@ -16,7 +16,7 @@ def mined(trajectories: Iterable[Trajectory], failed: Iterable[Trajectory] = ())
     store = AttemptStore()
     outlines = [store.add(each) for each in trajectories] + [store.add(each, FAILED) for each in failed]
     waiting = {outline.trajectory_id for outline in outlines}
-    return [candidate for found in mine(outlines, waiting, store) for candidate in found.candidates]
+    return [candidate for found in mine(outlines, waiting, store.store) for candidate in found.candidates]
 
 
 def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
@@ -152,9 +152,9 @@ def test_only_groups_with_something_new_are_mined() -> None:
     outlines = [store.add(each) for each in season()]
     letters = [store.add(attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
     fresh = {letters[0].trajectory_id}
-    (only,) = mine([*outlines, *letters], fresh, store)
+    (only,) = mine([*outlines, *letters], fresh, store.store)
     assert {step.tool for candidate in only.candidates for step in candidate.content.steps} == {"write_letter"}
-    assert list(mine([*outlines, *letters], frozenset(), store)) == []
+    assert list(mine([*outlines, *letters], frozenset(), store.store)) == []
 
 
 def test_examples_do_not_hold_the_values_of_one_task() -> None:

@@ -45,7 +45,7 @@ def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -
     store = AttemptStore()
     outlines = [store.add(each) for each in worked] + [store.add(each, FAILED) for each in failed or ()]
     (group,) = groups_of(outlines)
-    return GroupData(group, store)
+    return GroupData(group, store.store)
 
 
 # --- situations -----------------------------------------------------------------------------------------------------
@@ -270,10 +270,10 @@ def test_mined_skills_know_their_surroundings_where_attempts_name_their_tools() 
     at_hand = ("find_house", "check_heating", "switch_heater", "prime_pump", "ring_bell")
     store = AttemptStore()
     outlines = [
-        store.add(dataclasses.replace(each, environment=dataclasses.replace(each.environment, tools=at_hand)))
+        store.add(dataclasses.replace(each, environment=dataclasses.replace(each.environment, tools=at_hand), id=""))
         for each in season()
     ]
-    mined = mine(outlines, {outline.trajectory_id for outline in outlines}, store)
+    mined = mine(outlines, {outline.trajectory_id for outline in outlines}, store.store)
     contents = [candidate.content for each in mined for candidate in each.candidates]
     found = {content.name: content.surroundings for content in contents}
     assert found["switch-heater"] == ("check_heating", "find_house", "prime_pump", "ring_bell")

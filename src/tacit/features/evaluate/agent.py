@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tacit.domain.selection import Item, Selection
-from tacit.domain.skill import Case, Condition, Parameter, SkillContent, SkillStep
+from tacit.domain.skill import ENDS_TASK_TAG, Case, Condition, Parameter, SkillContent, SkillStep
 from tacit.features.evaluate.suite import TaskEnvironment
 from tacit.recall.plan import CALLED_MIN
 from tacit.text.cues import features, strength
@@ -217,8 +217,6 @@ RECALLED = 64
 BUDGET_TOKENS = 100_000
 """The agent reads fields, not text, so recalled skills cost no context."""
 _SPOKEN = Case(conditions=(Condition(text="the task's words call for it"),))
-ALONE = "alone"
-"""The tag of skills that end an attempt, such as handing it over."""
 
 
 class SkillSource(Protocol):
@@ -313,7 +311,7 @@ class _Attempt:
         self._asked = list(dict.fromkeys([*self._asked, *readings]))
         self.notebook.look_at(dict.fromkeys(readings))
         called = [(item, case) for item in self._open if (case := self._called_for(item))]
-        ending = [(item, case) for item, case in called if ALONE in item.version.content.tags]
+        ending = [(item, case) for item, case in called if ENDS_TASK_TAG in item.version.content.tags]
         for item, case in ending[:1] or _in_order(called):
             self._open.remove(item)
             why = " and ".join(condition.text for condition in case.conditions)

@@ -18,6 +18,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade
 from tacit.domain.scope import Scope
 from tacit.domain.skill import (
+    ENDS_TASK_TAG,
     MADE_BY_MINING,
     Case,
     Condition,
@@ -41,8 +42,6 @@ from tacit.text.facts import TASK
 from tacit.text.tool_calls import leaves, tool_call
 
 MADE_BY = f"{MADE_BY_MINING}/1"
-ENDS_TASK = "alone"
-"""The stored tag of a skill that ends the task, so that no other skill follows it."""
 MAX_READINGS = 4
 """Reading steps of a skill. Larger: more calls per task (`bench/telecom.py` counts them); smaller: values go missing."""
 MAX_EXAMPLES = 8
@@ -117,7 +116,7 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
         kind=Kind.PROCEDURE,
         name=name,
         description=_description(pattern, statistics, examples, of=len(data.group.successes)),
-        tags=(*dict.fromkeys(pattern.tools), *([ENDS_TASK] if statistics.ends_task else [])),
+        tags=(*dict.fromkeys(pattern.tools), *([ENDS_TASK_TAG] if statistics.ends_task else [])),
         example_queries=examples,
         steps=steps,
         parameters=parameters,
@@ -135,7 +134,7 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
         provenance=Provenance(
             trajectory_ids=tuple(list(pattern.made)[:_MAX_SOURCES]), grounding=field_origins.spans, made_by=MADE_BY
         ),
-        assessment=weakest([data.source.assessment(identity) for identity in sources]),
+        assessment=weakest([data.assessment(identity) for identity in sources]),
     )
 
 

@@ -8,16 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Protocol
 
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.learn.failures import FailureCause, FailurePool, explain_failure
+from tacit.learn.failures import MAX_SIBLINGS, FailureCause, explain_failure
 from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
 from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
 from tacit.learn.mining.pattern_conditions import known_facts
 from tacit.learn.values import EMAIL, find_step
+from tacit.store import Store
 from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
@@ -116,22 +116,12 @@ SAMPLE = 24
 """Attempts that are loaded per pattern. Larger: better parameters, slower (`bench/learning.py`)."""
 
 
-class AttemptSource(Protocol):
-    """Loads whole attempts."""
-
-    def trajectory(self, trajectory_id: str) -> Trajectory:
-        """Load one attempt."""
-
-    def assessment(self, trajectory_id: str) -> Assessment:
-        """Load what is known of its outcome."""
-
-
 class GroupData:
     """One group with its patterns, attempts and general calls."""
 
-    def __init__(self, group: Group, source: AttemptSource) -> None:
+    def __init__(self, group: Group, store: Store) -> None:
         self.group = group
-        self.source = source
+        self._store = store
         self.patterns: CallPatterns = find_patterns(group)
         self.outlines: Mapping[str, Outline] = {outline.trajectory_id: outline for outline in group.outlines}
         self.names = names_in(outline.task for outline in group.outlines)
@@ -142,8 +132,12 @@ class GroupData:
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Load an attempt; loaded ones are cached."""
         if trajectory_id not in self._trajectories:
-            self._trajectories[trajectory_id] = self.source.trajectory(trajectory_id)
+            self._trajectories[trajectory_id] = self._store.trajectory(trajectory_id)
         return self._trajectories[trajectory_id]
+
+    def assessment(self, trajectory_id: str) -> Assessment:
+        """Return what is known of an attempt's outcome."""
+        return self._store.episode(trajectory_id).assessment
 
     def step(self, trajectory_id: str, index: int) -> Step:
         """Return the step of an attempt that an outline names."""
@@ -214,33 +208,23 @@ class GroupData:
 
 
 MAX_FAILURES = 60
-MAX_SUCCESSES = 60
-"""The latest failures of a group that are explained, and the successes that explain them; they bound the time."""
+"""The latest failures of a group that are explained; it bounds the time."""
 
 
 def failure_causes(data: GroupData) -> list[FailureCause]:
-    """Explain the latest failures of a group."""
-    failures = data.group.failures[-MAX_FAILURES:]
-    if not failures:
-        return []
-    siblings = {failed.trajectory_id: _siblings(failed, data) for failed in failures}
-    sample = data.sample([outline.trajectory_id for outline in data.group.successes], most=MAX_SUCCESSES)
-    contrasted = [
-        (data.trajectory(identity), [data.trajectory(one) for one in successes])
+    """Explain the latest failures of a group, as far as others succeeded at the same task."""
+    siblings = {failed.trajectory_id: _siblings(failed, data) for failed in data.group.failures[-MAX_FAILURES:]}
+    return [
+        explain_failure(data.trajectory(identity), [data.trajectory(one) for one in successes])
         for identity, successes in siblings.items()
         if successes
-    ]
-    pool = FailurePool([data.trajectory(identity) for identity in sample], contrasted)
-    return [
-        explain_failure(data.trajectory(identity), pool, siblings=[data.trajectory(one) for one in successes])
-        for identity, successes in siblings.items()
     ]
 
 
 def _siblings(failed: Outline, data: GroupData) -> list[str]:
     return [
         outline.trajectory_id for outline in data.same_task(failed) if outline.success and _same_start(failed, outline)
-    ][:MAX_SUCCESSES]
+    ][:MAX_SIBLINGS]
 
 
 def _same_start(left: Outline, right: Outline) -> bool:

@@ -21,7 +21,7 @@ from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern, Group, groups_of, learn_order
 from tacit.learn.mining.candidates import PatternStatistics, candidate_of, free_name, name_of
-from tacit.learn.mining.group_data import AttemptSource, GroupData, failure_causes, impersonal_task
+from tacit.learn.mining.group_data import GroupData, failure_causes, impersonal_task
 from tacit.learn.mining.pattern_conditions import (
     attempt_record,
     ending_patterns,
@@ -31,6 +31,7 @@ from tacit.learn.mining.predicates import goal_checks
 from tacit.learn.mining.task_cues import learn_cues
 from tacit.learn.procedure import SkippedProcedure
 from tacit.learn.single_attempt import draft_of
+from tacit.store import Store
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import essential, leaves
 
@@ -56,7 +57,7 @@ class Mined:
     """Attempts without a procedure, and why."""
 
 
-def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: AttemptSource) -> Iterator[Mined]:
+def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], store: Store) -> Iterator[Mined]:
     """Learn what attempts have in common, per group with at least one new attempt.
 
     Task cues are learned from all attempts together, everything else within each group.
@@ -66,9 +67,9 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Attempt
     if not fresh:
         return
     if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
-        yield from (_mine_singly(group, source) for group in fresh)
+        yield from (_mine_singly(group, store) for group in fresh)
         return
-    all_data = {group.ids[0]: GroupData(group, source) for group in groups}
+    all_data = {group.ids[0]: GroupData(group, store) for group in groups}
     cues = _cues(list(all_data.values()))
     names = _names(list(all_data.values()))
     for group in fresh:
@@ -135,12 +136,12 @@ def _needs_reading(case: Case) -> bool:
     return any(condition.reading != TASK for condition in case.conditions)
 
 
-def _mine_singly(group: Group, source: AttemptSource) -> Mined:
+def _mine_singly(group: Group, store: Store) -> Mined:
     """Return one procedure per success, since there are too few successes to generalise."""
     candidates: list[Candidate] = []
     skipped: list[tuple[str, SkippedProcedure]] = []
     for outline in group.successes:
-        made = draft_of(source.trajectory(outline.trajectory_id), source.assessment(outline.trajectory_id))
+        made = draft_of(store.trajectory(outline.trajectory_id), store.episode(outline.trajectory_id).assessment)
         if isinstance(made, SkippedProcedure):
             skipped.append((outline.trajectory_id, made))
         else:

@@ -116,8 +116,6 @@ class Answer:
 
     summary: str
     proposals: tuple[Proposal, ...]
-    dropped: int = 0
-    """Entries without the form of a proposal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +146,7 @@ def parse_answer(answer: Mapping[str, Any]) -> Answer | None:
     if entries and not found:
         return None
     summary = answer.get("summary")
-    return Answer(_text(summary) if isinstance(summary, str) else "", found, dropped=len(entries) - len(found))
+    return Answer(_text(summary) if isinstance(summary, str) else "", found)
 
 
 def _parsed(entry: Any) -> Proposal | None:

@@ -11,8 +11,19 @@ import pytest
 
 from tacit.domain.lifecycle import Status
 from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.skill import Case, Condition, Cue, Kind, Parameter, Provenance, SkillContent, SkillStep, SkillVersion
-from tacit.features.evaluate.agent import ALONE, Agent
+from tacit.domain.skill import (
+    ENDS_TASK_TAG,
+    Case,
+    Condition,
+    Cue,
+    Kind,
+    Parameter,
+    Provenance,
+    SkillContent,
+    SkillStep,
+    SkillVersion,
+)
+from tacit.features.evaluate.agent import Agent
 from tests.unit.features.evaluate.heating import TASK, Heating
 from tests.unit.making import NOW
 
@@ -53,7 +64,7 @@ LOCK = skill(
     step("read_panel"),
     step("call_technician", summary="it is sealed"),
     when=shows("read_panel", "Lock", "sealed"),
-    tags=(ALONE,),
+    tags=(ENDS_TASK_TAG,),
     postconditions=(),
 )
 ALL = (WATER, VALVE, POWER, LOCK)

@@ -1,7 +1,8 @@
-"""The changes that an attempt made, in comparable form, and how a failed attempt differs from successful ones.
+"""Why an attempt failed, held against successful attempts at the same task, and the pitfalls of a skill that follow from it.
 
-Shell commands compare by program and subcommand, edits by path, plain tools by name and arguments. A change that the
-successful attempts at the same task did not make is at fault. Handing the task over to a person is recorded separately.
+Only calls that change something are compared: shell commands by program and subcommand, edits by path, plain tools by name
+and arguments. A change that the successful attempts did not make is at fault. A failure at a task that nobody solved is not
+explained.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, plain_name, tool_calls
+from tacit.domain.skill import Pitfall, SkillStep
+from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.text.programs import SHELL_TOOLS
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, plain_name, tool_call, tool_calls
+
+MAX_SIBLINGS = 32
+"""Successes that one failure is compared with; it bounds the time."""
+MAX_PITFALLS = 5
+"""Pitfalls of one skill; each costs the agent that reads it."""
 
 
 class FailureKind(StrEnum):
@@ -37,19 +45,8 @@ class FailureKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedCall:
-    """A call that successful attempts made and the failed one did not."""
-
-    tool: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    """As the successful attempt gave them; empty where only other tasks suggest the call."""
-    support: int = 0
-    """How many successful attempts made it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureCause:
-    """Why an attempt failed."""
+    """How a failed attempt differs from successful ones at the same task."""
 
     trajectory_id: str
     kind: FailureKind
@@ -59,14 +56,9 @@ class FailureCause:
     """The tool called at that step."""
     keys: tuple[str, ...] = ()
     """For wrong arguments: the names of those that differ, where known."""
-    expected: tuple[ExpectedCall, ...] = ()
-    signs: tuple[str, ...] = ()
-    """Without a successful attempt at the same task: the signs of failure that were seen."""
+    missing: tuple[str, ...] = ()
+    """The tools of the calls that the successes made and this attempt did not."""
     spans: tuple[Span, ...] = ()
-    confidence: float = 0.0
-    """Confidence in the kind, from 0 to 1."""
-    by_sibling: bool = False
-    """Whether a successful attempt at the same task shows it."""
     temporary: bool = False
     """Whether the error was temporary: the run made the same calls as the successes, and one of them failed."""
 
@@ -221,9 +213,6 @@ class ChangeDifference:
     """The changes of a failed run compared with those of one success."""
 
     reference: AttemptChanges
-    agreeing: int
-    """How many successes made the same changes as the reference."""
-    compared: int
     wrong: tuple[ComparedCall, ...]
     """Changes of the failed run that the reference does not contain, in order."""
     missing: tuple[ComparedCall, ...]
@@ -231,8 +220,13 @@ class ChangeDifference:
     free: Free
 
 
-def explain_by_siblings(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> FailureCause:
-    """Explain a failed run by successful attempts at the same task; at least one is needed."""
+def explain_failure(failed: Trajectory, siblings: Sequence[Trajectory]) -> FailureCause:
+    """Explain a failed attempt by successful ones at the same task; at least one is needed."""
+    return explain_changes(changes_made(failed), [changes_made(sibling) for sibling in siblings[:MAX_SIBLINGS]])
+
+
+def explain_changes(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> FailureCause:
+    """Explain the changes of a failed attempt by those of successful ones."""
     found = compare_changes(failed, siblings)
     kind = _failure_kind(failed, found)
     fault = found.wrong[0] if found.wrong else None
@@ -240,18 +234,14 @@ def explain_by_siblings(failed: AttemptChanges, siblings: Sequence[AttemptChange
     ended = failed.handed_over if kind is FailureKind.WRONG_END and found.missing else None
     at_fault = fault.action.step if fault else ended
     step = at_fault.index if at_fault else None
-    tool = at_fault.tool if at_fault else ""
-    keys = fault.differing(rival, free=found.free) if fault and rival else ()
     return FailureCause(
         trajectory_id=failed.trajectory.id,
         kind=kind,
         step=step,
-        tool=tool,
-        keys=keys,
-        expected=_expected_calls(found, siblings),
+        tool=at_fault.tool if at_fault else "",
+        keys=fault.differing(rival, free=found.free) if fault and rival else (),
+        missing=tuple(dict.fromkeys(call.action.step.tool for call in found.missing)),
         spans=_spans(failed, found, step=step, rival=rival),
-        confidence=(found.agreeing + 1) / (found.compared + 2),
-        by_sibling=True,
         temporary=kind is FailureKind.WRONG_END and not all(call.worked for call in failed.done),
     )
 
@@ -272,7 +262,7 @@ def compare_changes(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) 
     ]
     # The first of equals is taken: `siblings` have a fixed order.
     members, wrong, missing = min(fits, key=lambda fit: (-len(fit[0]), len(fit[1]) + len(fit[2])))
-    return ChangeDifference(members[0], len(members), len(siblings), wrong, missing, free)
+    return ChangeDifference(members[0], wrong, missing, free)
 
 
 def _without_partner(
@@ -311,18 +301,6 @@ def _closest_missing(fault: ComparedCall, missing: Sequence[ComparedCall]) -> Co
     return min(same, key=lambda call: (len(fault.differing(call)), call.index), default=None)
 
 
-def _expected_calls(found: ChangeDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
-    support = Counter(form for run in siblings for form in {call.form(found.free) for call in run.worked})
-    return tuple(
-        ExpectedCall(
-            tool=call.action.step.tool,
-            arguments=dict(call.action.step.arguments),
-            support=support[call.form(found.free)],
-        )
-        for call in found.missing
-    )
-
-
 def _spans(
     failed: AttemptChanges, found: ChangeDifference, *, step: int | None, rival: ComparedCall | None
 ) -> tuple[Span, ...]:
@@ -334,3 +312,84 @@ def _spans(
         return tuple(needed)
     both = (failed.trajectory, found.reference.trajectory)
     return tuple(Span(run.id, run.steps[-1].index, "text") for run in both if run.steps)
+
+
+_Place = tuple[FailureKind, int | None, str, str]
+"""Kind, the skill's step, the tool at fault, the tool that was needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPitfall:
+    """A pitfall and the spans of the failed and successful runs behind it."""
+
+    pitfall: Pitfall
+    spans: tuple[Span, ...]
+
+
+def found_pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCause]) -> tuple[FoundPitfall, ...]:
+    """Return the pitfalls of these steps with their spans, the most frequent first."""
+    places = {
+        step.tool: place for place, step in reversed(list(enumerate(skill_steps))) if _is_meaningful_tool(step.tool)
+    }
+    gathered: dict[_Place, dict[str, FailureCause]] = {}
+    for cause in causes:
+        for place in () if cause.temporary else _skill_places(cause, places):
+            gathered.setdefault(place, {}).setdefault(cause.trajectory_id, cause)
+    found = [_pitfall(place, list(runs.values())) for place, runs in gathered.items()]
+    found.sort(key=lambda each: (-each.pitfall.count, each.pitfall.step or 0, each.pitfall.text))
+    return tuple(found[:MAX_PITFALLS])
+
+
+def _skill_places(cause: FailureCause, places: Mapping[str, int]) -> Iterator[_Place]:
+    """Yield where in the skill a cause belongs; nothing if it concerns none of its steps."""
+    lacking = [tool for tool in cause.missing if tool in places]
+    match cause.kind:
+        case FailureKind.NO_ACTION | FailureKind.MISSING_STEP:
+            for tool in lacking:
+                yield FailureKind.MISSING_STEP, places[tool], "", tool
+        case FailureKind.WRONG_TOOL:
+            if lacking and _is_meaningful_tool(cause.tool) and cause.tool not in lacking:
+                yield cause.kind, places[lacking[0]], cause.tool, lacking[0]
+        case FailureKind.EXTRA_STEP:
+            if _is_meaningful_tool(cause.tool):
+                yield cause.kind, places.get(cause.tool), cause.tool, ""
+        case FailureKind.WRONG_ARGUMENTS:
+            if cause.tool in places:
+                yield cause.kind, places[cause.tool], cause.tool, ""
+        case FailureKind.WRONG_END:
+            if cause.tool and lacking:
+                yield cause.kind, places[lacking[0]], cause.tool, lacking[0]
+
+
+def _is_meaningful_tool(tool: str) -> bool:
+    """Whether the name of a tool says what it does: that of a shell or an editor does not."""
+    if not tool or plain_name(tool) in SHELL_TOOLS:
+        return False
+    return tool_call(Step(index=0, role=Role.AGENT, tool=tool)).kind is ToolKind.FUNCTION
+
+
+def _pitfall(place: _Place, runs: Sequence[FailureCause]) -> FoundPitfall:
+    kind, step, tool, needed = place
+    spans = tuple(dict.fromkeys(span for cause in runs for span in cause.spans))
+    text = _pitfall_text(kind, tool, needed, keys=_shared_keys(runs), known=step is not None)
+    return FoundPitfall(Pitfall(text=text, kind=kind.value, step=step, count=len(runs)), spans)
+
+
+def _shared_keys(runs: Sequence[FailureCause]) -> tuple[str, ...]:
+    """Return the arguments that at least half of the runs got wrong."""
+    names = dict.fromkeys(key for cause in runs for key in cause.keys)
+    return tuple(name for name in names if 2 * sum(name in cause.keys for cause in runs) >= len(runs))
+
+
+def _pitfall_text(kind: FailureKind, tool: str, needed: str, *, keys: tuple[str, ...], known: bool) -> str:
+    match kind:
+        case FailureKind.WRONG_TOOL:
+            return f"Calling {tool} where {needed} is needed."
+        case FailureKind.EXTRA_STEP:
+            return f"Calling {tool} again, or for more than was asked." if known else f"Calling {tool} as well."
+        case FailureKind.WRONG_ARGUMENTS:
+            return f"Wrong values for {', '.join(keys)} of {tool}." if keys else f"Wrong values for {tool}."
+        case FailureKind.WRONG_END:
+            return f"Ending with {tool} instead of going on with {needed}."
+        case _:
+            return f"Leaving out {needed}."

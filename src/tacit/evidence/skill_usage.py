@@ -1,7 +1,7 @@
 """Makes evidence of a captured run for the skills it was shown, by aligning the run with each skill.
 
 What was shown counts only for the steps after it. Without a verified outcome there is no evidence. Ids and dates come from
-the run and the use, so crediting a run again adds nothing. Nothing is stored here; `publishing` does that.
+the run and the use, so crediting a run again adds nothing. Nothing is stored here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Outcome, Use
@@ -17,14 +18,13 @@ from tacit.domain.identity import content_id
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import SkillVersion
-from tacit.domain.stored import Episode
+from tacit.domain.stored import Episode, current_only
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import Alignment, align, plain_skill, wanted_operations
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
 from tacit.evidence.usage import was_used
-from tacit.recall.filters import current_only
-from tacit.recall.retrieval import parts_of
 from tacit.store import Store
+from tacit.store.queries import parts_of
 from tacit.text.shell import parse_command, shell_text
 
 BY = "tacit.credit"
@@ -81,52 +81,102 @@ class _CreditedRun:
     shown: ShownSkill
 
 
-def credit(store: Store, trajectory: Trajectory, assessment: Assessment) -> list[Evidence]:
-    """Return the evidence of a run for the skills it was shown; none without a verified outcome."""
-    if not assessment.grade.verified or assessment.outcome is Outcome.UNKNOWN:
-        return []
-    found: dict[str, Evidence] = {}
-    effort = effort_of(trajectory)
-    for shown in shown_to(store, trajectory):
-        try:
-            version = store.version(shown.version_id).version
-        except NotFound:
-            continue  # purged since
-        for version_id, aligned in _aligned(store, trajectory, version, shown):
-            ran = _CreditedRun(trajectory, assessment, effort, shown)
-            made = _evidence(ran, version_id, aligned)
-            if made is not None and (version_id not in found or version_id == shown.version_id):
-                found[version_id] = made
-    return list(found.values())
+class SkillUsage:
+    """What one run was shown or denied, and what it did with it."""
 
+    def __init__(self, store: Store, trajectory: Trajectory) -> None:
+        self._store, self._trajectory = store, trajectory
 
-def usage_signals(store: Store, trajectory: Trajectory) -> list[UsageSignal]:
-    """Return whether a run used each skill it was shown, whatever its outcome; skills without a clear answer are left out.
+    @cached_property
+    def shown(self) -> list[ShownSkill]:
+        """What the run was shown or denied, each version once: randomised uses first, then the earliest."""
+        store, trajectory = self._store, self._trajectory
+        own = store.uses(session_id=trajectory.session_id) if trajectory.session_id else []
+        parent = store.uses(session_id=trajectory.parent_session_id) if trajectory.parent_session_id else []
+        found: dict[str, ShownSkill] = {}
+        for use, inherited in [*((use, False) for use in own), *((use, True) for use in parent)]:
+            start = _start(trajectory, use, inherited=inherited)
+            if start is None or not _is_informative(use) or (use.held_back and inherited):
+                continue
+            for version_id in use.version_ids:
+                shown = ShownSkill(use=use, version_id=version_id, start=start, inherited=inherited)
+                before = found.get(version_id)
+                if before is None or (shown.share > 0 and not before.share):
+                    found[version_id] = shown
+        for shown in _asked_for(store, trajectory):
+            found.setdefault(shown.version_id, shown)
+        return [*found.values(), *_named_by_client(store, trajectory, known=found)]
 
-    Signals are dated by the run, so that repeated calls return the same.
-    """
-    shown_versions = [
-        (shown, version) for shown in shown_to(store, trajectory) if (version := _shown_version(store, shown))
-    ]
-    asked = [step.index for step in trajectory.actions if _calls_tacit(step)]
-    found: list[UsageSignal] = []
-    for shown, version in shown_versions:
-        other_texts = [_text_of_version(other) for _, other in shown_versions if other.id != version.id]
-        used = was_used(version.content, trajectory, start=shown.start, other_texts=other_texts, asked=asked)
-        if used is None or (shown.inherited and not used):
-            continue  # a skill shown to the parent is not ignored here
-        found.append(
-            UsageSignal(
-                key=version.id,
-                at=min(trajectory.ended_at or shown.use.at, shown.use.at + LASTING),
-                by=BY,
-                session_id=trajectory.session_id,
-                sources=(version.id, trajectory.id),
-                heeded=used,
-                use_id=shown.use.id,
-                trajectory_id=trajectory.id,
+    @property
+    def guided(self) -> dict[str, int]:
+        """The versions that the run was shown, each with the first step it could have guided."""
+        return {each.version_id: each.start for each in self.shown if not each.control}
+
+    def evidence(self, assessment: Assessment) -> list[Evidence]:
+        """Return the evidence of the run for the skills it was shown; none without a verified outcome."""
+        if not assessment.grade.verified or assessment.outcome is Outcome.UNKNOWN:
+            return []
+        found: dict[str, Evidence] = {}
+        effort = effort_of(self._trajectory)
+        for shown in self.shown:
+            try:
+                version = self._store.version(shown.version_id).version
+            except NotFound:
+                continue  # purged since
+            for version_id, aligned in _aligned(self._store, self._trajectory, version, shown):
+                ran = _CreditedRun(self._trajectory, assessment, effort, shown)
+                made = _evidence(ran, version_id, aligned)
+                if made is not None and (version_id not in found or version_id == shown.version_id):
+                    found[version_id] = made
+        return list(found.values())
+
+    def followed(self, assessment: Assessment) -> dict[str, int]:
+        """Return the versions that a verified success was shown and followed, each with the first step it guided."""
+        made = self.evidence(assessment) if assessment.verified_success else []
+        kept = {each.version_id for each in made if each.use_id and each.following is Following.FOLLOWED}
+        return {version_id: start for version_id, start in self.guided.items() if version_id in kept}
+
+    def signals(self) -> list[UsageSignal]:
+        """Return whether the run used each skill it was shown, whatever its outcome; unclear cases are left out.
+
+        Signals are dated by the run, so that repeated calls return the same.
+        """
+        trajectory = self._trajectory
+        versions = [(shown, version) for shown in self.shown if (version := _shown_version(self._store, shown))]
+        asked = [step.index for step in trajectory.actions if _calls_tacit(step)]
+        found: list[UsageSignal] = []
+        for shown, version in versions:
+            other_texts = [_text_of_version(other) for _, other in versions if other.id != version.id]
+            used = was_used(version.content, trajectory, start=shown.start, other_texts=other_texts, asked=asked)
+            if used is None or (shown.inherited and not used):
+                continue  # a skill shown to the parent is not ignored here
+            found.append(
+                UsageSignal(
+                    key=version.id,
+                    at=min(trajectory.ended_at or shown.use.at, shown.use.at + LASTING),
+                    by=BY,
+                    session_id=trajectory.session_id,
+                    sources=(version.id, trajectory.id),
+                    heeded=used,
+                    use_id=shown.use.id,
+                    trajectory_id=trajectory.id,
+                )
             )
-        )
+        return found
+
+
+def missed_evidence(store: Store, *, at: datetime) -> list[Evidence]:
+    """Return evidence that was missed because a use was recorded after its attempt was learned from."""
+    uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _is_informative(use)]
+    kept = store.evidence({version_id for use in uses for version_id in use.version_ids})
+    known = {item.id for items in kept.values() for item in items}
+    credited = {item.use_id for items in kept.values() for item in items}
+    waiting = {use.session_id for use in uses if use.id not in credited}
+    found: list[Evidence] = []
+    for episode in store.episodes():
+        if _is_credited(episode) and waiting & {episode.session_id, episode.parent_session_id}:
+            made = SkillUsage(store, store.trajectory(episode.id)).evidence(episode.assessment)
+            found += [item for item in made if item.id not in known]
     return found
 
 
@@ -141,54 +191,6 @@ def _shown_version(store: Store, shown: ShownSkill) -> SkillVersion | None:
 def _text_of_version(version: SkillVersion) -> str:
     content = version.content
     return "\n".join([content.description, content.body, *(step.text for step in content.steps)])
-
-
-def followed(store: Store, trajectory: Trajectory, assessment: Assessment) -> dict[str, int]:
-    """Return the versions that a verified success was shown and followed, each with the first step it guided."""
-    if not assessment.verified_success:
-        return {}
-    shown_versions = [item for item in credit(store, trajectory, assessment) if item.use_id]
-    kept = {item.version_id for item in shown_versions if item.following is Following.FOLLOWED}
-    return {version_id: start for version_id, start in guided_by(store, trajectory).items() if version_id in kept}
-
-
-def missed_evidence(store: Store, *, at: datetime) -> list[Evidence]:
-    """Return evidence that was missed because a use was recorded after its attempt was learned from."""
-    uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _is_informative(use)]
-    kept = store.evidence({version_id for use in uses for version_id in use.version_ids})
-    known = {item.id for items in kept.values() for item in items}
-    credited = {item.use_id for items in kept.values() for item in items}
-    waiting = {use.session_id for use in uses if use.id not in credited}
-    found: list[Evidence] = []
-    for episode in store.episodes():
-        if _is_credited(episode) and waiting & {episode.session_id, episode.parent_session_id}:
-            made = credit(store, store.trajectory(episode.id), episode.assessment)
-            found += [item for item in made if item.id not in known]
-    return found
-
-
-def shown_to(store: Store, trajectory: Trajectory) -> list[ShownSkill]:
-    """Return what an attempt was shown or denied, each version once: randomised uses first, then the earliest."""
-    own = store.uses(session_id=trajectory.session_id) if trajectory.session_id else []
-    parent = store.uses(session_id=trajectory.parent_session_id) if trajectory.parent_session_id else []
-    found: dict[str, ShownSkill] = {}
-    for use, inherited in [*((use, False) for use in own), *((use, True) for use in parent)]:
-        start = _start(trajectory, use, inherited=inherited)
-        if start is None or not _is_informative(use) or (use.held_back and inherited):
-            continue
-        for version_id in use.version_ids:
-            shown = ShownSkill(use=use, version_id=version_id, start=start, inherited=inherited)
-            before = found.get(version_id)
-            if before is None or (shown.share > 0 and not before.share):
-                found[version_id] = shown
-    for shown in _asked_for(store, trajectory):
-        found.setdefault(shown.version_id, shown)
-    return [*found.values(), *_named_by_client(store, trajectory, known=found)]
-
-
-def guided_by(store: Store, trajectory: Trajectory) -> dict[str, int]:
-    """Return the versions that an attempt was shown, each with the first step it could have guided."""
-    return {each.version_id: each.start for each in shown_to(store, trajectory) if not each.control}
 
 
 def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[ShownSkill]:
@@ -228,8 +230,8 @@ def _named_by_client(store: Store, trajectory: Trajectory, *, known: Collection[
     """
     steps = {plain_skill(step.skill): step for step in reversed(trajectory.steps) if step.skill}
     for name, step in reversed(steps.items()):
-        held = current_only(store.catalogue(statuses=RECALLABLE, name=name)) if name else []
-        version = held[0].version if len(held) == 1 else None
+        named = current_only(store.catalogue(statuses=RECALLABLE, name=name)) if name else []
+        version = named[0].version if len(named) == 1 else None
         if version is None or version.id in known or not wanted_operations(version.content):
             continue
         at = step.at or trajectory.started_at

@@ -14,9 +14,9 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
+from tacit.evidence import skill_usage as crediting
 from tacit.evidence.credit import effort_of, task_digest
-from tacit.learn import skill_usage as crediting
-from tacit.learn.skill_usage import credit, missed_evidence, shown_to
+from tacit.evidence.skill_usage import SkillUsage, missed_evidence
 from tacit.recall import publishing
 from tacit.store import open_store
 from tests.unit.making import MIGRATE, NOW, VERIFIED, content, shell, stored
@@ -64,6 +64,10 @@ def run(*steps: Step, begun: float = 0.0, dated: bool = True, task: str = TASK, 
 
 
 MIGRATED = [shell(step.arguments["command"]) for step in MIGRATE]
+
+
+def credit(store, trajectory: Trajectory, assessment: Assessment) -> list[Evidence]:
+    return SkillUsage(store, trajectory).evidence(assessment)
 
 
 def learned(store, trajectory: Trajectory, assessment: Assessment = VERIFIED) -> list[Evidence]:
@@ -134,20 +138,20 @@ def test_a_session_has_several_tasks_and_a_use_belongs_to_one(store):
     version_id = keep(store)
     store.add(use(version_id))
     second = run(*MIGRATED, begun=100, task="another one")
-    assert shown_to(store, second) == []
+    assert SkillUsage(store, second).shown == []
     store.add(use(version_id, seconds=99, surface="hook, shown before", task="another one"))
-    (again,) = shown_to(store, second)
+    (again,) = SkillUsage(store, second).shown
     assert (again.use.surface, again.start) == ("hook, shown before", 1)
 
 
 def test_an_error_at_the_end_of_a_task_is_none_of_the_next(store):
     store.add(use(keep(store), seconds=98, task="an error at work"))
-    assert shown_to(store, run(*MIGRATED, begun=100)) == []
+    assert SkillUsage(store, run(*MIGRATED, begun=100)).shown == []
 
 
 def test_what_was_shown_at_the_start_of_a_session_holds_for_all_of_it(store):
     store.add(use(keep(store), seconds=-5000, task="session start"))
-    assert len(shown_to(store, run(*MIGRATED, begun=100))) == 1
+    assert len(SkillUsage(store, run(*MIGRATED, begun=100)).shown) == 1
 
 
 def test_several_uses_of_one_version_in_one_attempt_are_one(store):
@@ -163,17 +167,17 @@ def test_several_uses_of_one_version_in_one_attempt_are_one(store):
 def test_who_asks_by_themselves_is_known_by_session_and_words_or_by_being_just_before(store):
     version_id = keep(store)
     store.add(use(version_id, surface="api", seconds=-3600))
-    assert len(shown_to(store, run(*MIGRATED))) == 1
-    assert shown_to(store, run(*MIGRATED, task="something else")) == []
+    assert len(SkillUsage(store, run(*MIGRATED)).shown) == 1
+    assert SkillUsage(store, run(*MIGRATED, task="something else")).shown == []
     store.add(use(version_id, surface="api", seconds=-100, task="how are columns added"))
-    assert len(shown_to(store, run(*MIGRATED, task="something else"))) == 1
+    assert len(SkillUsage(store, run(*MIGRATED, task="something else")).shown) == 1
 
 
 def test_runs_without_times_are_known_by_the_words_of_the_request(store):
     store.add(use(keep(store), surface="api", seconds=-9000))
-    (shown,) = shown_to(store, run(*MIGRATED, dated=False))
+    (shown,) = SkillUsage(store, run(*MIGRATED, dated=False)).shown
     assert shown.start == 0
-    assert shown_to(store, run(*MIGRATED, dated=False, task="something else")) == []
+    assert SkillUsage(store, run(*MIGRATED, dated=False, task="something else")).shown == []
     (made,) = credit(store, run(*MIGRATED, dated=False), VERIFIED)
     assert (made.following, made.at) == (Following.FOLLOWED, shown.use.at)
 
