@@ -69,6 +69,11 @@ class StepResult(StrEnum):
     UNKNOWN = "unknown"
 
 
+ASKED_BY_AGENT = "agent"
+ASKED_BY_PROGRAM = "program"
+"""Who asked, where it was no person: another agent, or a program that ran the client."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """What was asked, where and by whom."""
@@ -88,6 +93,7 @@ class Step:
     text: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Of a call; of a text that the host put before the agent: where it is from."""
     observation: str = ""
     result: StepResult = StepResult.UNKNOWN
     exit_code: int | None = None
@@ -190,6 +196,13 @@ class Trajectory:
         """Compute the id from the content, ignoring what the `id` field says."""
         content = [self.task, self.steps, self.environment, self.claim, self.session_id, self.parent_session_id]
         return content_id("t", [*content, self.reply] if self.reply else content)
+
+    @property
+    def task_origin(self) -> Origin:
+        """Who wrote the task's text."""
+        if self.parent_session_id:
+            return Origin.AGENT
+        return Origin.EXTERNAL if self.task.by == ASKED_BY_PROGRAM else Origin.USER
 
     @property
     def actions(self) -> tuple[Step, ...]:

@@ -25,6 +25,7 @@ _FIELDS = ("evidence", "signature", "steps.0", "body", "description")
 _IDS = re.compile(r"\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|\b\d{6,}\b|\b\d{4}-\d\d-\d\d\b")
 _COMMAND_END = re.compile(r"\n|&&|;|\|\|?")
 _WORD = re.compile(r"[\w.:/=-]*\w/?")
+_SPEAKERS = {Role.USER: "person", Role.AGENT: "agent"}
 _ORDER = (Kind.NORM, Kind.PREFERENCE, Kind.FACT, Kind.LESSON)
 
 
@@ -43,7 +44,7 @@ class Snippet:
 
     at: datetime | None
     who: str
-    """`person`, `command` or `output`."""
+    """`person`, `agent`, `client` (what it put before the agent), `command` or `output`."""
     text: str
     failed: bool = False
 
@@ -137,7 +138,7 @@ def _snippets_of_card(version: SkillVersion, loaded: dict[str, Trajectory]) -> I
 
 def _snippet(span: Span, step: Step) -> Snippet:
     if span.part == "text":
-        return Snippet(at=step.at, who="person" if step.role is Role.USER else "agent", text=step.text)
+        return Snippet(at=step.at, who=_SPEAKERS.get(step.role, "client"), text=step.text)
     if span.part == "observation":
         line = next(iter(telling_lines(step.observation)), "")
         return Snippet(at=step.at, who="output", text=line, failed=step.failed)

@@ -15,7 +15,7 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from tacit.domain.stored import Mark
-from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
+from tacit.domain.trajectory import ASKED_BY_AGENT, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import CUT
 from tacit.ingest.segmentation import Segmenter, observed, without_echo
 
@@ -44,11 +44,13 @@ class Draft:
     message_id: str = ""
     """What the agent says and calls in one message carries one id, and becomes one step."""
     asks: str = ""
-    """What a person asks for here, where the text itself is not their words: the slash command they typed."""
+    """What is asked for here, where the text itself is not a person's words: a slash command, or what a program asks."""
+    asked_by: str = ""
+    """Who asks, as in a task; empty for a person."""
 
     @property
     def goal(self) -> str:
-        """What a person asks for here, if one does."""
+        """What is asked for here, if anything is."""
         return self.text if self.role is Role.USER else self.asks
 
 
@@ -85,7 +87,7 @@ class Attempts:
         """Begin the next attempt: its first steps are kept, and its last ones as far as they fit."""
         self.mark: Mark | None = None
         """Where the record stands that the open attempt begins with; nothing if none is open."""
-        self._goal = ""
+        self._goal = self._asked_by = ""
         self._segmenter = Segmenter()  # a fresh one, so that reading from the mark comes to the same judgement
         self._own = Circumstances()
         self._calls: dict[str, Draft] = {}
@@ -108,7 +110,9 @@ class Attempts:
         if goal and not self._agent_id and self._segmenter.is_new_task(goal, drafts[0].at) and self._is_begun:
             finished = self.finish(reply=goal)
             self._segmenter.is_new_task(goal, drafts[0].at)
-        self._goal = self._goal or goal.strip()
+        if goal and not self._goal:
+            self._goal = goal.strip()
+            self._asked_by = next((draft.asked_by for draft in drafts if draft.goal and draft.asked_by), "")
         for draft in drafts:
             if self._agent_id and draft.role is Role.USER:
                 draft.role = Role.CONTEXT  # an agent's words, not a person's
@@ -196,7 +200,11 @@ class Attempts:
         if self._left_out:
             drafts.insert(len(self._first), Draft(Role.CONTEXT, f"{CUT}{self._left_out} steps left out …]"))
         return Trajectory(
-            task=Task(text=self._goal, project=project_of(whole.workspace), by="agent" if self._agent_id else ""),
+            task=Task(
+                text=self._goal,
+                project=project_of(whole.workspace),
+                by=ASKED_BY_AGENT if self._agent_id else self._asked_by,
+            ),
             steps=tuple(
                 Step(index=index, **{name: getattr(draft, name) for name in _OF_A_STEP})
                 for index, draft in enumerate(drafts)

@@ -7,7 +7,7 @@ Whether an attempt succeeded is judged elsewhere; so is what must be redacted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,17 +17,20 @@ import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
-from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
+from tacit.domain.trajectory import ASKED_BY_PROGRAM, Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Circumstances, Draft
 from tacit.ingest.claude_records import (
-    SHOWN_TO_THE_AGENT,
+    CLIENTS_OWN,
     Block,
     ClaudeRecord,
     RecordKind,
+    Speaker,
     noted_in,
     outcome_of,
+    outside_texts,
     reduced,
     refusal_words,
+    speaker_of,
     spilled,
 )
 from tacit.ingest.log_files import (
@@ -37,6 +40,7 @@ from tacit.ingest.log_files import (
     Part,
     Parts,
     Place,
+    all_texts,
     bounded,
     bounded_value,
     count_of,
@@ -221,7 +225,6 @@ def _around_reminders(text: str) -> Iterator[tuple[str, bool]]:
         text = behind
 
 
-_PEOPLE = frozenset({"human", "person", "composer", "voice-call", "suggestion"})
 _SYNTHETIC = "<synthetic>"
 _UNASKED = "bypassPermissions"
 
@@ -254,15 +257,19 @@ class ClaudeThread:
 
     def _add_user(self, record: ClaudeRecord, mark: Mark) -> Trajectory | None:
         """Take in a prompt, the host's words in a prompt's place, or results of calls."""
-        hosts = bool(record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly)
-        hosts = hosts or not _is_person(record.origin)
+        hosts = record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly
+        by = Speaker.HOST if hosts else speaker_of(record)
         content = record.message.content
         if isinstance(content, str):
-            return self._say(record, [content], mark, hosts=hosts)
+            return self._say(record, [content], mark, by=by)
+        shown: list[Draft] = []
         for block in content:
-            if block.type == "tool_result":
+            if block.get("type") == "tool_result":
                 self._resolve(record, block, mark)
-        return self._say(record, [text_of(block.text) for block in content if block.type == "text"], mark, hosts=hosts)
+            elif block.get("type") != "text":
+                shown += _shown(record, block)
+        texts = [text_of(block.get("text")) for block in content if block.get("type") == "text"]
+        return self._say(record, texts, mark, by=by, shown=shown)
 
     def _add_assistant(self, record: ClaudeRecord, mark: Mark, place: Place) -> None:
         """Take in what the agent said or called: one record per content block, several records per message."""
@@ -278,48 +285,62 @@ class ClaudeThread:
                 cached_tokens=count.get("cache_read_input_tokens", 0),
             )
             self.attempts.spend(message.id or record.uuid or "", usage)
-        blocks = message.content if isinstance(message.content, list) else [Block(type="text", text=message.content)]
-        for block in blocks:
+        plain: list[Block] = [{"type": "text", "text": message.content}]
+        for block in message.content if isinstance(message.content, list) else plain:
             draft = Draft(Role.AGENT, at=moment_of(record.timestamp), skill=record.attributionSkill or "")
             draft.message_id = message.id or ""
-            if block.type == "text" and text_of(block.text).strip():
+            kind, text = text_of(block.get("type")), text_of(block.get("text"))
+            if kind == "text":
                 draft.role = Role.CONTEXT if synthetic else Role.AGENT
-                draft.text = bounded(block.text)
-            elif block.type == "tool_use":
-                given = block.input if isinstance(block.input, dict) else {}
-                draft.tool = bounded(text_of(block.name)) or "unknown"
-                draft.arguments = bounded_value(given, place)
-                draft.call_id = text_of(block.id)
+                draft.text = bounded(text)
+            elif kind.endswith("tool_use"):  # `server_tool_use` too: a call that the model's server makes
+                given = block.get("input")
+                draft.tool = bounded(text_of(block.get("name"))) or "unknown"
+                draft.arguments = bounded_value(given if isinstance(given, dict) else {}, place)
+                draft.call_id = text_of(block.get("id"))
                 if draft.tool == "Skill":
-                    draft.skill = bounded(text_of(given.get("skill"))) or draft.skill
-            else:
-                continue
-            self.attempts.act(draft, mark)
+                    draft.skill = bounded(text_of(draft.arguments.get("skill"))) or draft.skill
+            elif kind.endswith("tool_result"):
+                self._resolve(record, block, mark)
+            elif kind not in _THOUGHTS:
+                for shown in _shown(record, block):
+                    self.attempts.act(shown, mark)
+            if draft.tool or draft.text.strip():
+                self.attempts.act(draft, mark)
 
     def _add_attachment(self, record: ClaudeRecord, mark: Mark) -> Trajectory | None:
         """Take in text that the host put before the agent, or a prompt typed while it worked."""
         given = record.attachment
-        if given is None:
-            return None
-        if given.type == "queued_command":
-            hosts = given.isMeta or given.commandMode not in (None, "prompt") or not _is_person(given.origin)
-            return self._say(record, _texts(given.prompt), mark, hosts=bool(hosts))
-        texts = [text for part in record.rendered or () for text in _texts(part.get("content"))]
-        if not texts and given.type != "hook_success":  # most of what hooks print, the agent never sees
-            texts = _texts(given.content)
-        return self._say(record, texts, mark, hosts=True)
+        if given is None:  # what a command to the client printed
+            return self._say(record, all_texts(record.content), mark, by=Speaker.HOST)
+        if given.get("type") == "queued_command":
+            hosts = given.get("isMeta") or given.get("commandMode") not in (None, "prompt")
+            by = Speaker.HOST if hosts else speaker_of(record, _mapping(given.get("origin")))
+            return self._say(record, all_texts(given.get("prompt")), mark, by=by)
+        at = moment_of(record.timestamp)
+        drafts = [
+            Draft(Role.CONTEXT, bounded(text), at, arguments=dict(source)) for source, text in outside_texts(record)
+        ]
+        return self.attempts.say(drafts, mark) if drafts else None
 
-    def _say(self, record: ClaudeRecord, texts: list[str], mark: Mark, *, hosts: bool) -> Trajectory | None:
+    def _say(
+        self, record: ClaudeRecord, texts: list[str], mark: Mark, *, by: Speaker, shown: Sequence[Draft] = ()
+    ) -> Trajectory | None:
         at = moment_of(record.timestamp)
         drafts: list[Draft] = []
         for text in texts:
             for words, from_host in split_host_text(bounded(text)):
                 if words.startswith(_INTERRUPTED):
                     self.attempts.interrupt()
-                if hosts or from_host:
-                    drafts.append(Draft(Role.CONTEXT, words, at, asks="" if hosts else command_of(words)))
+                if by is Speaker.HOST:
+                    drafts.append(Draft(Role.CONTEXT, words, at))
+                elif from_host:
+                    drafts.append(Draft(Role.CONTEXT, words, at, asks=command_of(words), asked_by=_ASKED_BY[by]))
+                elif by is Speaker.PROGRAM:
+                    drafts.append(Draft(Role.CONTEXT, words, at, asks=words, asked_by=_ASKED_BY[by]))
                 else:
                     drafts.append(Draft(Role.USER, words, at))
+        drafts += shown
         if not drafts:
             return None
         finished = self.attempts.say(drafts, mark)
@@ -338,11 +359,13 @@ class ClaudeThread:
         return before is not None and before[0] == record.promptId and before[1] != turn
 
     def _resolve(self, record: ClaudeRecord, block: Block, mark: Mark) -> None:
-        call_id = text_of(block.tool_use_id)
+        call_id = text_of(block.get("tool_use_id"))
         draft = self.attempts.waiting(call_id)
-        if draft is None:
-            return  # the call itself is not in this file
-        text = "\n".join(_texts(block.content))
+        text = "\n".join(all_texts(block.get("content")))
+        if draft is None:  # the call itself is not in this file
+            for shown in _shown(record, block):
+                self.attempts.act(shown, mark)
+            return
         noted = noted_in(record)
         result, exit_code = outcome_of(record, block, tool=draft.tool, text=text, asked=self._asked)
         saved = spilled(noted, text, self._folder)
@@ -352,35 +375,30 @@ class ClaudeThread:
         draft.arguments = reduced(draft.tool, draft.arguments, noted)
         words = refusal_words(record, text=text) if result is StepResult.DENIED else ""
         if words.strip():
-            self.attempts.act(Draft(Role.USER, bounded(words), moment_of(record.timestamp)), mark)
+            role = Role.USER if speaker_of(record) is Speaker.PERSON else Role.CONTEXT
+            self.attempts.act(Draft(role, bounded(words), moment_of(record.timestamp)), mark)
 
 
-def _is_person(origin: dict[str, Any] | None) -> bool:
-    """Whether a person wrote it; a prompt without a word on that is a person's."""
-    kind = (origin or {}).get("kind")
-    return kind is None or text_of(kind) in _PEOPLE
+def _shown(record: ClaudeRecord, block: Block) -> list[Draft]:
+    """Return what a block put before the agent that nobody typed; nothing if it holds no text."""
+    text = "\n".join(all_texts(block)).strip()
+    kind = {"block": bounded(text_of(block.get("type")))}
+    return [Draft(Role.CONTEXT, bounded(text), moment_of(record.timestamp), arguments=kind)] if text else []
 
 
-def _texts(content: Any) -> list[str]:
-    """Give the texts of a content that is a text, a block, or a list of either."""
-    texts: list[str] = []
-    for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and (part.get("type") == "text" or "text" in part):
-            texts.append(text_of(part.get("text")))
-        elif isinstance(part, dict) and part.get("type") in ("image", "document", "audio"):
-            texts.append(f"[{part['type']}]")
-    return texts
+def _mapping(value: Any) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None
 
 
+_ASKED_BY = {Speaker.PERSON: "", Speaker.PROGRAM: ASKED_BY_PROGRAM}
+_THOUGHTS = frozenset({"thinking", "redacted_thinking", "fallback"})
 _READ = frozenset({"user", "assistant", "attachment"})
 _SEEN_MAX = 50_000
 # How the client lays out what is never read: copies of requests, states and totals, and most attachments.
 _UNREAD = re.compile(
     rb'\{"type":"(?!user"|assistant"|attachment")'
     rb'|\{"parentUuid":(?:null|"[\w-]*"),"isSidechain":(?:true|false),(?:"agentId":"[\w-]*",)?"attachment":\{"type":"'
-    rb"(?!" + b"|".join(name.encode() + b'"' for name in sorted(SHOWN_TO_THE_AGENT)) + rb")"
+    rb"(?:" + b"|".join(name.encode() + b'"' for name in sorted(CLIENTS_OWN)) + rb")"
 )
 _ENDS = (b"}\n", b"}\r\n", b"}")
 
@@ -400,7 +418,9 @@ def record_of(line: Line, place: Place) -> ClaudeRecord | None:
             raise
         return None
     if record.type == "attachment":
-        return record if record.attachment and text_of(record.attachment.type) in SHOWN_TO_THE_AGENT else None
+        return record if record.attachment and text_of(record.attachment.get("type")) not in CLIENTS_OWN else None
+    if record.type == "system":
+        return record if record.subtype == "local_command" else None
     return record if text_of(record.type) in _READ else None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -16,13 +18,30 @@ import msgspec
 
 from tacit.config.files import open_plain
 from tacit.domain.trajectory import StepResult
-from tacit.ingest.log_files import bounded, text_of
+from tacit.ingest.log_files import all_texts, bounded, text_of
 
 # ruff: noqa: N815
 
 
-SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "hook_success", "mcp_resource", "queued_command"})
-"""Attachments whose text can bear on what the agent did; lists of tools, dates and the like cannot."""
+CLIENTS_OWN = frozenset(
+    "advisor_stripped advisor_tool auto_mode auto_mode_exit command_permissions compact_file_reference date date_change "
+    "environment hook_cancelled hook_error_during_execution hook_non_blocking_error hook_permission_decision "
+    "hook_system_message model output_limit_note plan_mode plan_mode_exit plan_mode_reentry prompt_snapshot "
+    "remote_session_change structured_output task_reminder thinking_stripped todo_reminder total_tokens_reminder "
+    "workflow_keyword_request".split()
+)
+"""Attachments with nothing but the client's own wording, or that the model never sees. Any other may hold text from outside."""
+_SHOWN_PARTS = {
+    "agent_listing_delta": "addedLines", "already_read_file": "content", "deferred_tools_delta": "addedLines",
+    "directory": "content", "edited_text_file": "snippet", "file": "content", "hook_additional_context": "content",
+    "hook_blocking_error": "blockingError", "hook_success": "content", "instructions": "files",
+    "mcp_instructions_delta": "addedBlocks", "mcp_resource": "content", "nested_memory": "content",
+    "session_context": "context", "skill_listing": "content",
+}  # fmt: skip
+"""Which part of a known attachment is not the client's own wording; of an unknown one, all of it counts."""
+_SHOWING_HOOKS = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion"})
+"""Hooks whose plain output the agent sees."""
+_PLACES = ("path", "filename", "uri", "server", "hookName", "addedNames")
 
 
 class RecordKind(msgspec.Struct):
@@ -31,17 +50,8 @@ class RecordKind(msgspec.Struct):
     type: Any = None
 
 
-class Block(msgspec.Struct):
-    """One content block: text, tool_use, tool_result, or some other that is passed over."""
-
-    type: Any = None
-    text: Any = None
-    id: Any = None
-    name: Any = None
-    input: Any = None
-    tool_use_id: Any = None
-    content: Any = None
-    is_error: Any = None
+Block = dict[str, Any]
+"""One content block: text, tool_use, tool_result, or any other."""
 
 
 class ClaudeMessage(msgspec.Struct):
@@ -64,21 +74,12 @@ class Structured(msgspec.Struct):
     structuredPatch: Any = None
 
 
-class Attachment(msgspec.Struct):
-    """Something the client put into the conversation by itself, or a prompt typed while the agent worked."""
-
-    type: Any = None
-    content: Any = None
-    prompt: Any = None
-    commandMode: Any = None
-    origin: dict[str, Any] | None = None
-    isMeta: bool | None = None
-
-
 class ClaudeRecord(msgspec.Struct):
-    """A record of a conversation: a user's, an assistant's, or an attachment."""
+    """A record of a conversation: a user's, an assistant's, an attachment, or the output of a command to the client."""
 
     type: str | None = None
+    subtype: Any = None
+    content: Any = None
     uuid: str | None = None
     parentUuid: str | None = None
     sessionId: str | None = None
@@ -95,6 +96,16 @@ class ClaudeRecord(msgspec.Struct):
     message: ClaudeMessage = msgspec.field(default_factory=ClaudeMessage)
     origin: dict[str, Any] | None = None
     """Who made a prompt: a person, or a part of the client."""
+    entrypoint: Any = None
+    """What started the client: a terminal, an editor, a program."""
+    promptSource: Any = None
+    turnOrigin: Any = None
+    hostInitiator: Any = None
+    wakeupSource: Any = None
+    scheduledTaskId: Any = None
+    foreignWord: Any = None
+    textNotTyped: Any = None
+    noPersonArrived: Any = None
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
     isVisibleInTranscriptOnly: bool | None = None
@@ -105,9 +116,64 @@ class ClaudeRecord(msgspec.Struct):
     permissionDecision: dict[str, Any] | None = None
     """What was decided about a call."""
     attributionSkill: str | None = None
-    attachment: Attachment | None = None
+    attachment: dict[str, Any] | None = None
+    """Something the client put into the conversation by itself, or a prompt typed while the agent worked."""
     rendered: list[dict[str, Any]] | None = None
     """An attachment as it was sent to the model."""
+
+
+_PEOPLE = frozenset({"human", "person", "composer", "voice-call", "suggestion"})
+_EDITORS = frozenset({"claude-desktop", "claude-vscode", "claude-jetbrains"})
+"""What hands a person's prompts on through the SDK."""
+_TYPED = frozenset({"typed", "queued", "suggestion_accepted"})
+_HUMAN_TURNS = frozenset({None, "human", "unknown"})
+_NO_PERSON = ("wakeupSource", "scheduledTaskId", "foreignWord", "textNotTyped", "noPersonArrived")
+
+
+class Speaker(StrEnum):
+    """Who wrote a text in the user's place."""
+
+    PERSON = "person"
+    PROGRAM = "program"
+    """A program that runs the client, and asks for work: `claude -p`, the SDK, a schedule."""
+    HOST = "host"
+    """The client itself, another agent or a service whose message it forwards."""
+
+
+def speaker_of(record: ClaudeRecord, origin: dict[str, Any] | None = None) -> Speaker:
+    """Say who wrote a prompt, by the client's own fields; a record of a version without such fields is a person's."""
+    origin = origin or record.origin or {}
+    kind = text_of(origin.get("kind"))
+    if any(getattr(record, name) for name in _NO_PERSON) or record.hostInitiator not in (None, "", "user"):
+        return Speaker.PROGRAM if not kind or kind in _PEOPLE else Speaker.HOST
+    if origin:
+        return Speaker.PERSON if kind in _PEOPLE else Speaker.HOST
+    if record.promptSource in _TYPED:
+        return Speaker.PERSON if record.turnOrigin in _HUMAN_TURNS else Speaker.PROGRAM
+    if record.promptSource == "sdk":
+        return Speaker.PERSON if record.entrypoint in _EDITORS else Speaker.PROGRAM
+    if record.promptSource is None:
+        is_terminal = record.entrypoint in (None, "cli")
+        return Speaker.PERSON if is_terminal or record.entrypoint in _EDITORS else Speaker.PROGRAM
+    return Speaker.HOST
+
+
+def outside_texts(record: ClaudeRecord) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the texts of an attachment that the model saw and that are not the client's wording, each with where it is from."""
+    given = record.attachment or {}
+    kind = text_of(given.get("type"))
+    part = given.get(_SHOWN_PARTS.get(kind, ""))
+    if kind == "hook_success" and given.get("hookEvent") not in _SHOWING_HOOKS:
+        part = record.rendered or ""
+    if part is None:
+        rendered = [each.get("content") for each in record.rendered or ()]
+        part = rendered if all_texts(rendered) else given
+    for piece in part if kind == "instructions" and isinstance(part, list) else [part]:
+        named = piece if kind == "instructions" and isinstance(piece, dict) else given
+        place = next((named[key] for key in _PLACES if named.get(key)), "")
+        place = ", ".join(map(text_of, place)) if isinstance(place, list) else text_of(place)
+        if text := "\n".join(dict.fromkeys(all_texts(piece))).strip():
+            yield {"attachment": bounded(kind)} | ({"place": bounded(place)} if place else {}), text
 
 
 def reduced(tool: str, arguments: dict[str, Any], noted: Structured) -> dict[str, Any]:
@@ -199,7 +265,7 @@ def outcome_of(record: ClaudeRecord, block: Block, *, tool: str, text: str, aske
     noted = noted_in(record)
     if noted.interrupted is True:
         return StepResult.INTERRUPTED, None
-    if block.is_error is True:
+    if block.get("is_error") is True:
         return _failure(tool, text)
     if noted.backgroundTaskId:
         return StepResult.UNKNOWN, None

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tacit.domain.stored import Mark
-from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
+from tacit.domain.trajectory import ASKED_BY_PROGRAM, Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.codex_records import (
     RUNNING,
@@ -44,6 +44,7 @@ from tacit.ingest.log_files import (
     Part,
     Parts,
     Place,
+    all_texts,
     bounded,
     bounded_value,
     count_of,
@@ -103,9 +104,21 @@ _OPENING = re.compile(rf"\s*<{_TAG}(?:\s[^<>]{{0,1000}})?>")
 _CLOSING = re.compile(rf"</{_TAG}>\s*\Z")
 _CLOSING_REACH = 200
 _BLOCKS_MAX = 200
-_STANDING = ("instructions", "environment_context", "turn_aborted", "resize_notice")
-_BEARING = ("<user_shell_command", "<subagent_notification", "<skill>", "<hook_prompt", "<tacit-")
+_CLIENTS_OWN = frozenset(
+    "model.base_instructions collaboration_mode.instructions permissions.instructions multi_agent.mode_instructions "
+    "environments.environment_context generic.turn_aborted generic.resize_notice".split()
+)
+_CLIENTS_TAGS = re.compile(
+    r"<(?:permissions instructions|collaboration_mode|multi_agent_mode|personality_spec|app-context|environment_context|"
+    r"turn_aborted|image|/image)\b"
+)
+_HOSTS = re.compile(r"# AGENTS\.md instructions\b|<(?:skill|heartbeat|INSTRUCTIONS|[a-z]+[_-][a-z_-]+)\b")
+"""How a text of the host's begins in the user's place, where the client does not say of what kind it is."""
+_NO_TEXT = frozenset({"reasoning", "compaction", "ghost_snapshot", "web_search_call", "image_generation_call"})
+_NAMED = re.compile(r"# (AGENTS\.md) instructions|<([a-z_-]{1,60})")
 _PEOPLE = "user."
+_PERSONS_SOURCES = (None, "cli", "vscode")
+"""What a person starts a thread in; `exec` and any other source is a program."""
 
 
 def texts_of(content: Any) -> list[str]:
@@ -132,14 +145,16 @@ def split_host_text(text: str) -> Iterator[tuple[str, bool]]:
             yield piece, hosts
 
 
-def is_kept(text: str, kind: str) -> bool:
-    """Whether a text of the host's bears on what the agent did; its standing instructions and lists do not.
+def is_kept(text: str, kind: str, *, role: str = "developer") -> bool:
+    """Whether a text is neither a person's nor the client's own wording.
 
     Older versions do not say of what kind a text is, and repeat a person's words here.
     """
     if kind:
-        return not kind.startswith(_PEOPLE) and not kind.endswith(_STANDING)
-    return text.startswith(_BEARING)
+        return not kind.startswith(_PEOPLE) and kind not in _CLIENTS_OWN
+    if _CLIENTS_TAGS.match(text):
+        return False
+    return role == "developer" or _HOSTS.match(text) is not None
 
 
 def _edges(text: str) -> tuple[int, int]:
@@ -267,7 +282,7 @@ class CodexThread:
         self._source = source
         self._id = thread_id
         self._attempts = Attempts(client=CodexReader.name, source=source)
-        self._is_met = self._is_fork = self._is_subagent = self._is_copy = self._is_asked = False
+        self._is_met = self._is_fork = self._is_subagent = self._is_copy = self._is_asked = self._is_program = False
         self._has_items = self._has_counts = False
         self._is_due = False  # whether an answer has not been counted; older versions write some counts twice
         self._workspace = self._cwd = self._model = self._skill = ""
@@ -346,6 +361,7 @@ class CodexThread:
         session_id = self._id
         is_spawned = isinstance(meta.source, dict) and "subagent" in meta.source
         self._is_subagent = is_spawned or meta.thread_source == "subagent"
+        self._is_program = not self._is_subagent and meta.source not in _PERSONS_SOURCES
         if self._is_subagent:
             parent = text_of(meta.session_id) or text_of(meta.parent_thread_id)
             session_id = parent if parent != self._id else ""
@@ -391,6 +407,8 @@ class CodexThread:
         elif event.type == "token_count" and not self._has_counts and self._is_due:
             info = decode(_anything, event.info, self._place)
             self._spend("", info.get("last_token_usage") if isinstance(info, dict) else None)
+        elif event.type == "web_search_end" and not self._has_items:
+            self._search(text_of(event.query), text_of(event.call_id))
         elif event.type == "user_message" and not self._has_items:
             return self._ask(text_of(event.message))
         return None
@@ -418,17 +436,24 @@ class CodexThread:
         elif item.type == "HookPrompt":
             self._context("\n".join(texts_of(item.fragments)))
         elif item.type == "WebSearch":
-            self._act([("web_search", {"query": text_of(item.query)})], text_of(item.id))
-            self._attempts.resolve(text_of(item.id), observation="", result=StepResult.UNKNOWN)
+            self._search(text_of(item.query), text_of(item.id))
         elif text_of(item.type) in _CALLING and item.source != "user_shell":
             self._call_done(item, turn_id)
         return None
+
+    def _search(self, query: str, call_id: str) -> None:
+        """Take in a search; the log does not hold what it found."""
+        self._act([("web_search", {"query": query})], call_id)
+        self._attempts.resolve(call_id, observation="", result=StepResult.UNKNOWN)
 
     def _ask(self, text: str, turn_id: str = "") -> Trajectory | None:
         pieces = split_host_text(bounded(text))
         messages = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
         if not messages:
             return None
+        for draft in messages if self._is_program else ():
+            if draft.role is Role.USER:
+                draft.role, draft.asks, draft.asked_by = Role.CONTEXT, draft.text, ASKED_BY_PROGRAM
         if self._is_asked:  # said while the agent works: it bears on this very work
             for draft in messages:
                 draft.role = Role.CONTEXT if self._is_subagent else draft.role
@@ -454,10 +479,12 @@ class CodexThread:
             draft = Draft(Role.AGENT, bounded(text), self._at, skill=self._skill, message_id=self._message_id())
             self._attempts.act(draft, self._here)
 
-    def _context(self, text: str) -> None:
+    def _context(self, text: str, kind: str = "") -> None:
         if not text.strip():
             return
-        draft = Draft(Role.CONTEXT, bounded(text), self._at)
+        named = _NAMED.match(text)
+        source = {"attachment": bounded(kind or (named[1] or named[2] if named else ""))}
+        draft = Draft(Role.CONTEXT, bounded(text), self._at, arguments=source if source["attachment"] else {})
         if self._turn_mark is not None and not self._is_asked and len(self._held) < _HELD_MAX:
             self._held.append(draft)
         else:
@@ -479,8 +506,8 @@ class CodexThread:
             kinds = (given.noted or {}).get("content_item_kinds")
             kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
             for text, kind in zip(texts, kinds, strict=True):
-                if is_kept(text, text_of(kind)):
-                    self._context(text)
+                if is_kept(text, text_of(kind), role=text_of(given.role)):
+                    self._context(text, text_of(kind))
         elif given.type == "agent_message":  # what one agent writes to another: a subagent's task, or what it found
             text = "\n".join(texts)
             if self._is_subagent and not self._is_asked:
@@ -493,6 +520,8 @@ class CodexThread:
                 self._act(calls_of_response(given, cwd=self._cwd, workspace=self._workspace), call_id)
         elif given.type in ("function_call_output", "custom_tool_call_output"):
             self._output(call_id, given.output)
+        elif text_of(given.type) not in _NO_TEXT:
+            self._context("\n".join(all_texts([given.content, given.output, given.tools])), text_of(given.type))
         return None
 
     def _act(self, calls: list[Call], call_id: str, message_id: str = "") -> None:

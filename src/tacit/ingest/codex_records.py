@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tacit.domain.trajectory import StepResult
-from tacit.ingest.log_files import bounded, text_of
+from tacit.ingest.log_files import all_texts, bounded, text_of
 from tacit.text.file_edits import patch_files
 
 NOTHING = msgspec.Raw(b"null")
@@ -84,6 +84,8 @@ class CodexEvent(msgspec.Struct):
     turn_id: Any = None
     item: CodexItem | None = None
     message: Any = None
+    query: Any = None
+    call_id: Any = None
     info: msgspec.Raw = NOTHING
 
 
@@ -101,6 +103,7 @@ class Response(msgspec.Struct):
     action: Any = None
     call_id: Any = None
     output: Any = None
+    tools: Any = None
     noted: dict[str, Any] | None = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
     """What the client notes about a message, such as of what kind each part of it is."""
 
@@ -316,7 +319,8 @@ def outcome_of_item(item: CodexItem) -> CodexOutcome:
         result = StepResult.FAILED
     if _REFUSED.match(error):
         result = StepResult.DENIED
-    return CodexOutcome(result, "\n".join(filter(None, (text_of_output(given.get("content"))[0], error))))
+    shown = text_of_output(given.get("content"))[0] or "\n".join(all_texts(given.get("structuredContent")))
+    return CodexOutcome(result, "\n".join(filter(None, (shown, error))))
 
 
 def outcome_of_output(output: Any, *, tool: str) -> CodexOutcome:
@@ -385,6 +389,5 @@ def text_of_output(output: Any) -> tuple[str, bool | None]:
         success = output.get("success")
         return text_of_output(output.get("content"))[0], success if isinstance(success, bool) else None
     if isinstance(output, list):
-        parts = (part.get("text") for part in output if isinstance(part, dict))
-        return "\n".join(part.rstrip("\n") for part in parts if isinstance(part, str)), None
+        return "\n".join(text.rstrip("\n") for part in output for text in all_texts(part)), None
     return text_of(output), None

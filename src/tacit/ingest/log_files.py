@@ -339,6 +339,33 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+_NOT_TEXT = frozenset(
+    "type id uuid tool_use_id toolUseID signature encrypted_content encrypted_index media_type mimeType cache_control digests "
+    "rawContent path filename filePath displayPath hookName hookEvent".split()
+)
+"""Keys whose values are names, numbers or bytes, and no text that a model reads."""
+_MEDIA = frozenset({"image", "document", "audio", "input_image", "input_audio"})
+
+
+def all_texts(content: Any, *, depth: int = 0) -> list[str]:
+    """Return every text of a content in order; a picture or sound becomes a short note, names and bytes are left out."""
+    if isinstance(content, str):
+        return [content] if content else []
+    if isinstance(content, list):
+        return [text for part in content for text in all_texts(part, depth=depth + 1)] if depth < MAX_DEPTH else []
+    if not isinstance(content, dict) or depth >= MAX_DEPTH:
+        return []
+    kind = content.get("type")
+    if kind == "text" and isinstance(content.get("text"), str):
+        return [content["text"]]
+    bytes_of = ("data", "image_url", "blob") if kind != "text" else ()
+    texts = [f"[{str(kind).removeprefix('input_')}]"] if isinstance(kind, str) and kind in _MEDIA else []
+    for key, value in content.items():
+        if key not in _NOT_TEXT and key not in bytes_of:
+            texts += all_texts(value, depth=depth + 1)
+    return texts
+
+
 def count_of(value: Any) -> int:
     """Give a token count if it is one, else 0."""
     if isinstance(value, int | float) and 0 < value <= _MAX_INTEGER:

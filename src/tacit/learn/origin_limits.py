@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,11 +20,14 @@ from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.skill import CALL_TAG, READ_INSTRUCTIONS, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
-from tacit.learn.values import PLACEHOLDER, is_inside
+from tacit.ingest.log_files import CUT
+from tacit.learn.values import EMAIL, HOST, PLACEHOLDER, URL, is_inside
 from tacit.learn.wording import local
 from tacit.store import Store
-from tacit.text.text_sources import TextLog, directive_in, texts_in
+from tacit.text.text_sources import TextLog, directive_in, readings, texts_in
 
+WEB_SEARCH = "web_search"
+"""The search that a model's server makes; logs do not hold the pages that it shows."""
 _PASTED = re.compile(r"(?ms)^```.*?(?:^```|\Z)|^[ \t]*>[^\n]*$|^<([A-Za-z][\w-]*)[^<>\n]{0,200}>\n.*?(?:^</\1>|\Z)")
 _MAX_TYPED = 4_000
 """Text beyond this length of a message counts as pasted."""
@@ -35,6 +38,9 @@ _REACHES_OUT = re.compile(
 _PROSE = frozenset(
     {"name", "description", "category", "tags", "example_queries", "body", "cues", "after", "sub_skills"}
 )
+_UNSEEN = re.compile(rf"{re.escape(CUT)}|^\[(?:image|document|audio)\]$", re.MULTILINE)
+"""What stands for something that was shown to the agent and is not in the log."""
+_PACKAGE = re.compile(r"\b(?:install|add|get|i|require|pull|clone)\s+(?:-\S+\s+){0,8}([^\s;&|<>]{3,200})")
 _MOST_SPANS = 3
 """Spans that are added to a field."""
 
@@ -47,33 +53,38 @@ class AttemptTexts:
     sources: TextLog[Span] = field(default_factory=TextLog)
     orders: tuple[Span, ...] = ()
     """Spans of untrusted texts that instruct the reader, in order."""
+    unseen: tuple[Span, ...] = ()
+    """Spans of answers that the agent saw and the log does not hold, or not whole."""
 
 
 def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ()) -> AttemptTexts:
     """Collect the texts of one attempt; `earlier` are the attempts before it in the same session or in the parent session."""
     sources: TextLog[Span] = TextLog()
     orders: dict[Span, None] = {}
+    unseen: list[Span] = []
     for each in (*earlier, trajectory):
         asked = [step.text for step in each.steps if step.role is Role.USER]
         if each.task.text not in asked and not each.parent_session_id:
-            sources.add(each.task.text, Span(each.id, -1, "text"), trusted=True)
+            sources.add(each.task.text, Span(each.id, -1, "text"), trusted=each.task_origin is not Origin.EXTERNAL)
         for step in each.steps:
+            if step.is_action and (step.tool == WEB_SEARCH or _UNSEEN.search(step.observation)):
+                unseen.append(Span(each.id, step.index, "observation"))
             for text, part, trusted in _texts_of_step(step, started=bool(each.parent_session_id)):
                 span = Span(each.id, step.index, part)
                 sources.add(text, span, trusted=trusted)
                 read = (
                     part != "text" or step.role is Role.CONTEXT
                 )  # a person who pastes instructions wants them followed
-                if read and not trusted and directive_in(text):
+                if read and not trusted and any(map(directive_in, readings(text))):
                     orders.setdefault(span)
-    return AttemptTexts(trajectory=trajectory, sources=sources, orders=tuple(orders))
+    return AttemptTexts(trajectory=trajectory, sources=sources, orders=tuple(orders), unseen=tuple(unseen))
 
 
 def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Candidate:
     """Lower the origin of every field that repeats external text or has no source."""
     origins, grounding = dict(candidate.origins), dict(candidate.provenance.grounding)
     for path, value in filled_fields(candidate.content).items():
-        lenders = dict.fromkeys(_copied_spans(path, value, attempts))
+        lenders = dict.fromkeys((*_copied_spans(path, value, attempts), *_unattributed_spans(value, attempts)))
         if lenders:
             _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
     for path in fields_without_origin(candidate.content, origins):
@@ -118,14 +129,33 @@ def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> It
         reaches_out = bool(_REACHES_OUT.search(bare))
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case
-            exempt = _never if reaches_out else partial(is_inside, workspace=workspace)
+            tools = frozenset(step.tool.casefold() for step in attempt.trajectory.actions)
+            exempt = partial(_is_exempt, tools=tools, workspace=None if reaches_out else workspace)
             span = attempt.sources.copied_from(bare, prose=prose, exempt=exempt)
             if span is not None:
                 yield span
 
 
-def _never(word: str) -> bool:
-    return False
+def _is_exempt(word: str, *, tools: Collection[str], workspace: str | None) -> bool:
+    """Whether a word says nothing about its source: a tool that was called, or a path inside the workspace."""
+    return word in tools or (workspace is not None and is_inside(word, workspace))
+
+
+def _unattributed_spans(value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
+    """Yield the answers that the log does not hold and that may be the source of an address or package, if nothing else is."""
+    behind = [attempt for attempt in attempts if attempt.unseen]
+    for text in texts_in(plain(value)) if behind else ():
+        found = [match.group() for pattern in (URL, HOST, EMAIL) for match in pattern.finditer(text)]
+        for word in (*found, *_PACKAGE.findall(text)):
+            for attempt in behind:
+                own = attempt.trajectory.id
+                first = attempt.sources.first_with(word)
+                at = (
+                    len(attempt.trajectory.steps) if first is None else first.step if first.trajectory_id == own else -1
+                )
+                yield from (
+                    span for span in attempt.unseen if span.step < at or (span.trajectory_id != own and at >= 0)
+                )
 
 
 def _mark_external(
@@ -204,7 +234,8 @@ class OriginLimiter:
         own = self._sessions.get(trajectory.session_id, []) if trajectory.session_id else []
         before = own[: own.index(trajectory.id)] if trajectory.id in own else own
         starting = self._sessions.get(trajectory.parent_session_id, []) if trajectory.parent_session_id else []
-        return list(dict.fromkeys([*starting[-MAX_BEFORE:], *before[-MAX_BEFORE:]]))
+        # The first attempt holds what the client showed when the session began, such as instructions files.
+        return list(dict.fromkeys([*starting[:1], *starting[-MAX_BEFORE:], *before[:1], *before[-MAX_BEFORE:]]))
 
     def _load(self, trajectory_ids: Iterable[str]) -> list[Trajectory]:
         found: list[Trajectory] = []

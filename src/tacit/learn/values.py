@@ -180,7 +180,8 @@ class Timeline:
         asked = [step.text for step in trajectory.steps if step.role is Role.USER]
         self.task_step = next((step.index for step in trajectory.steps if step.role is Role.USER), _BEFORE_ALL)
         if trajectory.task.text and trajectory.task.text not in asked:
-            # A subagent's task was written by its parent agent, not by a person.
+            # A subagent's task was written by its parent agent. What a program asked counts as stated too: its values
+            # are parameters, whoever vouches for them.
             asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
             self._tracks[asker].add(trajectory.task.text, ValueSighting(asker, self.task_step, "text"))
         for step in trajectory.steps:
@@ -322,8 +323,7 @@ class FieldOrigins:
         trajectory = self._load(span.trajectory_id) if known is None and self._load else known
         if trajectory is None:
             return Origin.EXTERNAL
-        # In a subagent's attempt the user messages are another agent's.
-        author = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+        author = trajectory.task_origin  # in a subagent's attempt the user messages are another agent's
         step = find_step(trajectory, span.step)
         if step is None:
             return author if span.part == "text" else Origin.EXTERNAL

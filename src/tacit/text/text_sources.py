@@ -1,7 +1,8 @@
 """Where a text comes from: copied from an untrusted text, an instruction to the reader, or written by Tacit itself. Pure.
 
 `TextLog` takes trusted and untrusted texts in order and finds copies of untrusted ones, also with other case, quotes, blanks,
-escapes, encodings or joined parts. What a trusted text contained first is not a copy. A paraphrase is not found.
+lookalike or invisible characters (`lookalikes`), escapes, encodings (`encoded_text`) or joined parts. What a trusted text
+contained first is not a copy. A paraphrase is not found.
 
 `directive_in` finds the first sentence that could tell a reader what to do. Any long enough run of words counts, in any
 language, and a shorter one if it orders or advises; code, lists and usual tool output do not.
@@ -9,17 +10,15 @@ language, and a shorter one if it orders or advises; code, lists and usual tool 
 
 from __future__ import annotations
 
-import base64
-import binascii
-import html
+import codecs
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+from tacit.text.encoded_text import decoded_parts
+from tacit.text.lookalikes import unmasked
 from tacit.text.words import STOP_WORDS
 
 P = TypeVar("P")
@@ -30,17 +29,12 @@ _ODD = re.compile(r"[^\W_][\W_]+[^\W_]|\d")
 """Matches words that are unusual: with a digit or a sign inside."""
 _LEAST = 6
 """Least length of an unusual word; shorter ones occur by chance."""
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
-_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _ASSIGNED = re.compile(r"(?<![\w$])([A-Za-z_]\w{0,40})=(?:'([^']{1,200})'|\"([^\"]{1,200})\"|([^\s;&|'\"]{1,200}))")
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _PLACED = re.compile(r"[./@:]")
 _GENERIC = frozenset("http https www com org net git ssh main master src bin usr html json".split())
 _EXEMPT_MARK = "qxnobodysxq"
 """Replaces an exempt word, so that its neighbours do not become adjacent."""
-_TEXT_BYTES = bytes([9, 10, 13, *range(32, 127)])
 _LAYERS = 2
 """Nested encodings that are decoded."""
 
@@ -87,6 +81,12 @@ class TextLog(Generic[P]):
             if number is not None:
                 return self._places[number]
         return None
+
+    def first_with(self, word: str) -> P | None:
+        """Return where a word, in whatever case and with whatever separators, came up first; None if nowhere."""
+        bare = "".join(_RUN.findall(unmasked(word).casefold()))
+        number = next((n for n, squeezed in enumerate(self._squeezed) if bare in squeezed), None)
+        return None if number is None else self._places[number]
 
     def _phrase(self, form: str, *, least: int) -> int | None:
         """Return the first text with a common run of words: one triple, or as many adjacent triples as asked for."""
@@ -138,41 +138,32 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def forms_of(text: str, *, original: str = "") -> list[str]:
     """Return a text normalised to one case, and again with its encodings decoded; `original` is the unprocessed text."""
-    found = dict.fromkeys(_plain(each) for each in (original, text) if each)
-    layer = list(dict.fromkeys(each for each in (original, text) if each))
+    return [reading.casefold() for reading in readings(text, original=original)]
+
+
+def readings(text: str, *, original: str = "") -> list[str]:
+    """Return a text without lookalike and invisible characters, and again with its encodings decoded."""
+    raw = list(dict.fromkeys(each for each in (original, text) if each))
+    hidden = (part for each in raw if not each.isascii() for part in decoded_parts(each))
+    layer = list(dict.fromkeys(map(unmasked, (*raw, *hidden))))
+    found = dict.fromkeys(layer)
     for _ in range(_LAYERS):
-        layer = [read for each in layer for read in _decoded(each)]
-        found.update(dict.fromkeys(map(_plain, layer)))
+        layer = [unmasked(part) for each in layer for part in decoded_parts(each)]
+        found.update(dict.fromkeys(layer))
     return list(found)
 
 
 @lru_cache(maxsize=1024)
 def _cached_forms(text: str) -> tuple[str, ...]:
-    """Return the forms of a text, cached, since it is compared with many attempts."""
+    """Return the forms of a text, cached, since it is compared with many attempts.
+
+    Rotation by 13 letters and reversal undo themselves, so it is enough to look for the copy in those forms too.
+    """
     values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(text)}  # a command with its own variables
     filled = _USED.sub(lambda match: values.get(match[1], match[0]), text) if values else text
-    return tuple(forms_of(filled, original=text))
-
-
-def _plain(text: str) -> str:
-    return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-
-
-def _decoded(text: str) -> Iterator[str]:
-    """Yield the decoded parts of a text."""
-    characters = _PERCENT.sub(lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"), text)
-    unescaped = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2], 16)), html.unescape(characters))
-    if unescaped != text:
-        yield unescaped
-    inside: list[bytes] = []
-    for run in _BASE64.findall(text):
-        bare = run.rstrip("=").translate(str.maketrans("-_", "+/"))
-        with suppress(binascii.Error):
-            inside.append(base64.b64decode(bare + "=" * (-len(bare) % 4)))
-    inside += map(bytes.fromhex, _HEX.findall(text))
-    readable = [data.decode("ascii") for data in inside if data and not data.translate(None, _TEXT_BYTES)]
-    if readable:
-        yield "\n".join(readable)
+    forms = forms_of(filled, original=text)
+    turned = (turn for form in forms for turn in (codecs.encode(form, "rot13"), form[::-1]))
+    return tuple(dict.fromkeys((*forms, *turned)))
 
 
 _MAX_SENTENCE = 2_000

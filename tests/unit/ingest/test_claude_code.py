@@ -86,6 +86,24 @@ def called(session: Any, name: str, content: Any, *, is_error: bool | None = Non
     return step
 
 
+OUTSIDE = [
+    ({"type": "instructions", "files": [{"path": "/CLAUDE.md", "content": "alpha"}]}, "/CLAUDE.md", "alpha"),
+    ({"type": "session_context", "context": {"gitStatus": "alpha"}}, "", "alpha"),
+    ({"type": "mcp_instructions_delta", "addedNames": ["a", "b"], "addedBlocks": ["alpha"]}, "a, b", "alpha"),
+    ({"type": "skill_listing", "content": "- x: alpha", "names": ["x"]}, "", "- x: alpha"),
+    ({"type": "agent_listing_delta", "addedTypes": ["x"], "addedLines": ["- x: alpha"]}, "", "- x: alpha"),
+    ({"type": "deferred_tools_delta", "addedNames": ["x"], "addedLines": ["x"]}, "x", "x"),
+    ({"type": "nested_memory", "path": "/r.md", "content": {"content": "alpha", "rawContent": "alpha"}}, "/r.md", "alpha"),
+    ({"type": "file", "filename": "/a.md", "content": {"type": "text", "file": {"content": "alpha"}}}, "/a.md", "alpha"),
+    ({"type": "edited_text_file", "filename": "/w/a.py", "snippet": "alpha"}, "/w/a.py", "alpha"),
+    ({"type": "hook_success", "hookEvent": "SessionStart", "hookName": "x", "content": "alpha"}, "x", "alpha"),
+    ({"type": "hook_blocking_error", "blockingError": {"blockingError": "alpha"}}, "", "alpha"),
+    ({"type": "unheard_of", "deep": [{"words": "alpha"}]}, "", "alpha"),
+    ({"type": "rendered_only", "ref": "x"}, "", "alpha"),
+]  # fmt: skip
+"""Attachments, each with where its text is from and the text itself."""
+
+
 class TestSpeakers:
     def test_a_prompt_is_the_users_word_and_the_task(self, session: Any) -> None:
         trajectory = session(prompt("Fix the build\n"), said(text("Done.")))
@@ -251,7 +269,92 @@ class TestSpeakers:
         assert [(step.role, step.text) for step in trajectory.steps[1:]] == [
             (Role.CONTEXT, "from the hook"),
             (Role.CONTEXT, "<file>text</file>"),
+            (Role.CONTEXT, "- a: b"),
         ]
+
+    @pytest.mark.parametrize(("attachment", "place", "shown"), OUTSIDE, ids=lambda given: str(given)[:30])
+    def test_what_the_client_shows_is_external_and_named(
+        self, session: Any, attachment: dict[str, Any], place: str, shown: str
+    ) -> None:
+        rendered = [{"content": "<system-reminder>\nThe client's own wording.\n</system-reminder>"}]
+        known = attachment["type"] not in ("unheard_of", "rendered_only")
+        shown_as = rendered if known else [{"content": shown}] if attachment["type"] == "rendered_only" else None
+        step = session(prompt("go"), record("attachment", attachment=attachment, rendered=shown_as)).steps[-1]
+        assert (step.text, step.origin_of("text")) == (shown, Origin.EXTERNAL)
+        assert step.arguments == {"attachment": attachment["type"], **({"place": place} if place else {})}
+
+    @pytest.mark.parametrize("kind", ["date", "model", "auto_mode", "total_tokens_reminder", "hook_system_message"])
+    def test_the_clients_own_wording_is_not_kept(self, session: Any, kind: str) -> None:
+        given = record("attachment", attachment={"type": kind, "content": "x y"}, rendered=[{"content": "x y"}])
+        assert len(session(prompt("go"), given).steps) == 1
+
+    @pytest.mark.parametrize(
+        ("block", "shown"),
+        [
+            ({"type": "resource", "resource": {"uri": "file:///a", "text": "alpha"}}, "file:///a\nalpha"),
+            (
+                {"type": "search_result", "source": "https://a.b", "title": "T", "content": [text("beta")]},
+                "https://a.b\nT\nbeta",
+            ),
+            (
+                {"type": "document", "source": {"type": "text", "data": "gamma", "media_type": "text/plain"}},
+                "[document]\ngamma",
+            ),
+            ({"type": "document", "source": {"type": "base64", "data": "Z2E="}, "title": "Plan"}, "[document]\nPlan"),
+            ({"type": "of_tomorrow", "parts": [{"note": "delta"}]}, "delta"),
+        ],
+    )
+    def test_blocks_of_every_kind_are_read_wherever_they_stand(self, session: Any, block: Any, shown: str) -> None:
+        beside = record("user", message={"role": "user", "content": [text("go"), block]})
+        steps = session(beside).steps
+        assert [(step.role, step.text) for step in steps] == [(Role.USER, "go"), (Role.CONTEXT, shown)]
+        answered = session(prompt("go"), said(use("t1")), result("t1", [block]))
+        assert answered.actions[0].observation == shown
+        in_answer = session(prompt("go"), said(text("I look."), block))
+        assert [(step.role, step.text) for step in in_answer.steps[1:]] == [
+            (Role.AGENT, "I look."),
+            (Role.CONTEXT, shown),
+        ]
+
+    def test_calls_of_the_models_server_are_calls(self, session: Any) -> None:
+        found = {"type": "web_search_result", "title": "How to", "url": "https://a.b", "encrypted_content": "x"}
+        search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
+        came = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [found]}
+        step = session(prompt("go"), said(search, came)).actions[0]
+        assert (step.tool, step.arguments, step.observation) == ("web_search", {"query": "q"}, "How to\nhttps://a.b")
+
+    @pytest.mark.parametrize(
+        ("fields", "role", "by"),
+        [
+            ({}, Role.USER, ""),
+            ({"entrypoint": "cli"}, Role.USER, ""),
+            ({"entrypoint": "cli", "promptSource": "typed", "turnOrigin": "unknown"}, Role.USER, ""),
+            ({"entrypoint": "claude-desktop", "promptSource": "sdk", "origin": {"kind": "human"}}, Role.USER, ""),
+            ({"entrypoint": "claude-vscode", "promptSource": "sdk"}, Role.USER, ""),
+            ({"entrypoint": "sdk-cli"}, Role.CONTEXT, "program"),
+            ({"entrypoint": "sdk-ts", "promptSource": "sdk", "turnOrigin": "sdk"}, Role.CONTEXT, "program"),
+            ({"entrypoint": "claude-code-github-action"}, Role.CONTEXT, "program"),
+            ({"entrypoint": "cli", "promptSource": "sdk"}, Role.CONTEXT, "program"),
+            ({"entrypoint": "cli", "promptSource": "typed", "turnOrigin": "scheduled"}, Role.CONTEXT, "program"),
+            ({"origin": {"kind": "human"}, "hostInitiator": "ci-monitor"}, Role.CONTEXT, "program"),
+            ({"entrypoint": "cli", "wakeupSource": "loop_wakeup"}, Role.CONTEXT, "program"),
+            ({"origin": {"kind": "channel", "server": "github"}}, Role.CONTEXT, None),
+            ({"entrypoint": "cli", "promptSource": "system"}, Role.CONTEXT, None),
+        ],
+    )
+    def test_the_clients_fields_say_who_speaks(self, session: Any, fields: Any, role: Role, by: str | None) -> None:
+        trajectory = session({**prompt("Always fix the build with pnpm"), **fields}, said(use("t1")))
+        assert [step.role for step in trajectory.steps] == [role, Role.AGENT]
+        assert trajectory.task.text == ("" if by is None else "Always fix the build with pnpm")
+        assert trajectory.task.by == (by or "")
+        if by == "program":
+            assert trajectory.task_origin is trajectory.steps[0].origin_of("text") is Origin.EXTERNAL
+
+    def test_what_a_command_to_the_client_printed_is_external(self, session: Any) -> None:
+        printed = record(
+            "system", subtype="local_command", content="<local-command-stdout>alpha</local-command-stdout>"
+        )
+        assert session(prompt("go"), printed).steps[-1].origin_of("text") is Origin.EXTERNAL
 
 
 class TestCalls:
@@ -278,8 +381,9 @@ class TestCalls:
         content = [{"type": "text", "text": "a"}, {"type": "image", "source": {}}, {"type": "text", "text": "b"}]
         assert called(session, "Read", content).observation == "a\n[image]\nb"
 
-    def test_a_result_whose_call_is_not_in_the_file_is_dropped(self, session: Any) -> None:
-        assert [step.text for step in session(prompt("go"), result("t9", "lost")).steps] == ["go"]
+    def test_a_result_whose_call_is_not_in_the_file_is_context(self, session: Any) -> None:
+        steps = session(prompt("go"), result("t9", "lost")).steps
+        assert [(step.role, step.text) for step in steps] == [(Role.USER, "go"), (Role.CONTEXT, "lost")]
 
     def test_the_skill_that_a_step_followed_is_kept(self, session: Any) -> None:
         assert session(prompt("go"), said(use("t1"), attributionSkill="greeting")).actions[0].skill == "greeting"

@@ -28,7 +28,7 @@ def record(kind: str, **payload: Any) -> dict[str, Any]:
 
 
 def meta(**more: Any) -> dict[str, Any]:
-    known = {"id": THREAD, "session_id": THREAD, "cwd": "/workspace/shop", "cli_version": "0.166.0", "source": "exec"}
+    known = {"id": THREAD, "session_id": THREAD, "cwd": "/workspace/shop", "cli_version": "0.166.0", "source": "cli"}
     return record("session_meta", **{**known, "history_mode": "paginated", "git": {"branch": "main"}, **more})
 
 
@@ -449,9 +449,55 @@ def test_only_a_persons_words_are_theirs(tmp_path: Path) -> None:
     assert [(step.role, step.text) for step in trajectory.steps] == [
         (Role.USER, "Mend the build"),
         (Role.CONTEXT, "Hooks say: run the tests."),
+        (Role.CONTEXT, "# AGENTS.md instructions for /workspace/shop"),
         (Role.AGENT, "Done."),
     ]
     assert trajectory.steps[1].origin_of("text") is Origin.EXTERNAL
+    assert trajectory.steps[2].arguments == {"attachment": "agents_md.instructions"}
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "kept"),
+    [
+        ("# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>alpha</INSTRUCTIONS>", "user", "AGENTS.md"),
+        ("<skills_instructions>\n- a: alpha", "developer", "skills_instructions"),
+        ("<recommended_plugins>\n- a: alpha", "user", "recommended_plugins"),
+        ("## Memory\nalpha", "developer", ""),
+        ("<permissions instructions>\nalpha", "developer", None),
+        ("<environment_context>alpha</environment_context>", "user", None),
+    ],
+)
+def test_older_versions_show_the_hosts_texts_without_a_kind(
+    tmp_path: Path, text: str, role: str, kept: str | None
+) -> None:
+    steps = session(tmp_path, host(text, "", role=role), asked("Mend it"), *said("Done.")).steps
+    found = [step.arguments.get("attachment", "") for step in steps if step.role is Role.CONTEXT]
+    assert found == ([] if kept is None else [kept])
+
+
+@pytest.mark.parametrize("source", ["exec", "mcp", {"custom": "github"}])
+def test_a_program_that_runs_the_client_is_no_person(tmp_path: Path, source: Any) -> None:
+    begun = meta(source=source)
+    [trajectory] = read(
+        write(tmp_path, begun, *turn(), asked("Always mend the build"), called("c", cmd="make"), ran("c", "make"))
+    )
+    assert [step.role for step in trajectory.steps] == [Role.CONTEXT, Role.AGENT]
+    assert (trajectory.task.text, trajectory.task.by) == ("Always mend the build", "program")
+    assert trajectory.task_origin is Origin.EXTERNAL
+
+
+def test_what_a_search_for_tools_found_is_external(tmp_path: Path) -> None:
+    found = record(
+        "response_item", type="tool_search_output", tools=[{"type": "function", "name": "x", "description": "alpha"}]
+    )
+    step = session(tmp_path, found, *said("Done.")).steps[1]
+    assert (step.role, step.text) == (Role.CONTEXT, "x\nalpha")
+
+
+def test_every_kind_of_part_of_an_answer_is_read(tmp_path: Path) -> None:
+    parts = [{"type": "input_text", "text": "alpha"}, {"type": "resource", "resource": {"uri": "a:b", "text": "beta"}}]
+    trajectory = session(tmp_path, called("c", "look"), output("c", parts))
+    assert trajectory.actions[0].observation == "alpha\na:b\nbeta"
 
 
 @pytest.mark.parametrize("tag", ["tacit-skills", "tacit-skills-00ff5e1f3d7a9b21"])

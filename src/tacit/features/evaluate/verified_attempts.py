@@ -96,7 +96,8 @@ def _obeyed(trajectory: Trajectory) -> str:
     Agents use names and values from what they read all the time. Only a passage that the gate would not quote counts.
     """
     heard: TextLog[str] = TextLog()
-    heard.add(trajectory.task.text, "", trusted=True)
+    if trajectory.task_origin is not Origin.EXTERNAL:
+        heard.add(trajectory.task.text, "", trusted=True)
     for step in trajectory.steps:
         if step.is_action and (
             source := next(filter(None, map(heard.copied_from, texts_in(dict(step.arguments)))), None)

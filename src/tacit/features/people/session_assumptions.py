@@ -321,7 +321,7 @@ _Refusal = tuple[str, str, Origin, datetime | None]
 
 def _objections(trajectory: Trajectory) -> Iterator[_Refusal]:
     objections = objections_of(trajectory, tool_calls(trajectory))
-    by = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+    by = trajectory.task_origin
     for step in trajectory.steps:
         if step.index in objections:
             yield "correction", " ".join(step.text.split())[:_TEXT_MAX], by, step.at

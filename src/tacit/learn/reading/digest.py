@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tacit.domain.trajectory import Role, Span, Step, StepResult, Trajectory
+from tacit.domain.trajectory import Origin, Role, Span, Step, StepResult, Trajectory
 from tacit.learn.attempt_outlines import MIN_ROOT
 from tacit.text.error_signatures import output_lines, shows_failure, telling_lines
 from tacit.text.exit_status import masks_exit
@@ -100,7 +100,7 @@ class NumberedStep:
     def holds_answer_of_person(self) -> bool:
         """Whether the answer of the call is what the person said; of a refused one it is the client's own sentence."""
         asked = is_question(self.step.tool) and self.step.result is not StepResult.DENIED
-        return self.step.is_action and asked and not self.trajectory.parent_session_id
+        return self.step.is_action and asked and self.trajectory.task_origin is Origin.USER
 
     @cached_property
     def parts(self) -> tuple[tuple[str, str], ...]:
@@ -212,6 +212,9 @@ def _only_read(each: NumberedStep) -> str:
 def _text_lines(each: NumberedStep, following: Sequence[NumberedStep], detail: Detail) -> list[str]:
     step = each.step
     text = each.relative(step.text).strip()
+    is_task = each.trajectory.task_origin is Origin.EXTERNAL and step.text.strip() == each.trajectory.task.text
+    if is_task:
+        return [f"{each.number} STARTED BY PROGRAM: {_LIKE_A_LINE.sub('> ', _both_ends(text, detail.person))}"]
     if not text or step.role in (Role.SYSTEM, Role.CONTEXT):
         return []
     if step.role is Role.USER:
