@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,6 +62,9 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
     sources: TextLog[Span] = TextLog()
     orders: dict[Span, None] = {}
     unseen: list[Span] = []
+    # A tool that was called has its name from the client, wherever else that stands.
+    called = dict.fromkeys(step.tool for step in trajectory.actions)
+    sources.add("\n".join(called), Span(trajectory.id, -1, "tool"), trusted=True)
     for each in (*earlier, trajectory):
         asked = [step.text for step in each.steps if step.role is Role.USER]
         if each.task.text not in asked and not each.parent_session_id:
@@ -129,16 +132,14 @@ def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> It
         reaches_out = bool(_REACHES_OUT.search(bare))
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case
-            tools = frozenset(step.tool.casefold() for step in attempt.trajectory.actions)
-            exempt = partial(_is_exempt, tools=tools, workspace=None if reaches_out else workspace)
+            exempt = _never if reaches_out else partial(is_inside, workspace=workspace)
             span = attempt.sources.copied_from(bare, prose=prose, exempt=exempt)
             if span is not None:
                 yield span
 
 
-def _is_exempt(word: str, *, tools: Collection[str], workspace: str | None) -> bool:
-    """Whether a word says nothing about its source: a tool that was called, or a path inside the workspace."""
-    return word in tools or (workspace is not None and is_inside(word, workspace))
+def _never(word: str) -> bool:
+    return False
 
 
 def _unattributed_spans(value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
