@@ -61,7 +61,18 @@ def play(scenario, work, server, claude):
 def neutral(text, work):
     """The recording machine's folder names, replaced as plain text and as the client's slug."""
     slug = "".join(c if c.isalnum() else "-" for c in str(work))
-    return text.replace(f"{work}/", "/").replace(slug, "")
+    return as_typed(text.replace(f"{work}/", "/").replace(slug, ""))
+
+
+def as_typed(text):
+    """The fields that say who speaks, as the client writes them where a person types: it was run without one."""
+    for name, ours, theirs in (
+        ("entrypoint", "sdk-cli", "cli"),
+        ("promptSource", "sdk", "typed"),
+        ("turnOrigin", "sdk", "human"),
+    ):
+        text = text.replace(f'"{name}":"{ours}"', f'"{name}":"{theirs}"')
+    return text
 
 
 def trim(lines):

@@ -80,10 +80,8 @@ def test_an_address_after_a_search_whose_pages_the_log_lacks_cannot_be_attribute
     assert Span(trajectory.id, 1, "observation") in made.provenance.grounding["steps.0"]
     marked = {path for path, origin in made.origins.items() if origin is Origin.EXTERNAL and path.startswith("steps.")}
     assert marked == {"steps.0", "steps.0.arguments"}
-    named = attempt(
-        f"{TASK} The script is at files.odd-place.net.", search, bash("ping files.odd-place.net"), *WORK, CHECK
-    )
-    assert origin_of_the_wish(made_of(named)) is not Origin.EXTERNAL
+    before = attempt(TASK, bash(WISH), search, *WORK, CHECK)
+    assert origin_of_the_wish(made_of(before)) is Origin.AGENT
 
 
 def test_the_name_of_a_tool_that_was_called_has_no_other_source():

@@ -185,6 +185,12 @@ class App:
 
 def neutral(text, folder):
     """Without this machine's folders; the first agent's name, which reads like one, is changed too."""
+    for name, ours, theirs in (
+        ("originator", "codex_exec", "codex-tui"),
+        ("source", "exec", "cli"),
+        ("turn_trigger", "exec", "user"),
+    ):
+        text = text.replace(f'"{name}":"{ours}"', f'"{name}":"{theirs}"')  # as where a person types
     return text.replace(f"{folder}/", "/").replace(str(HERE), "/opt/tools").replace("/root", "/lead")
 
 
