@@ -16,6 +16,8 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.store import open_store
+from tacit.surfaces.hook import waiting
+from tacit.surfaces.hook.learner import care_for_library
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_review import with_token
 from tests.unit.making import bash_steps, content
@@ -221,3 +223,22 @@ def test_an_empty_library_needs_no_care(terminal: Terminal) -> None:
     (terminal.project / ".tacit").mkdir()
     open_store(str(terminal.project / ".tacit" / "tacit.db")).close()
     assert terminal.run("tend", "--json").json["cares"] == []
+
+
+def test_what_a_pass_found_is_in_doctor_until_the_person_decides(terminal: Terminal, kept: Tacit) -> None:
+    folder = terminal.project / ".tacit"
+    sessions = folder / "sessions"
+    sessions.mkdir()
+    care_for_library(kept, sessions)
+
+    def notes() -> list[str]:
+        findings = terminal.run("doctor", "--json").json["findings"]
+        return [each["remedy"] for each in findings if (each["about"], each["state"]) == ("store", "note")]
+
+    assert waiting.read(str(folder)) == (1, 1)
+    assert notes() == ["tacit review", "tacit tend"]
+    (merged,) = kept.reviews.waiting()
+    decided = with_token(terminal).run("review", merged.version.id, "--reject", "--by", "ann")
+    assert decided.code == 0, decided.err
+    assert waiting.read(str(folder)) == (0, 0)
+    assert notes() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +15,9 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Config, LearnSettings, save_settings
 from tacit.domain.care import CareKind
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.errors import SandboxOutage
+from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.providers.sandbox import bubblewrap
 from tacit.store import open_store
 from tacit.surfaces.hook import learner, learner_requests, waiting
 from tacit.surfaces.hook.events import find, parse
@@ -127,6 +130,20 @@ def test_procedures_are_tried_again_when_that_is_due(project):
         os.utime(stamp, (0, 0))
         learner.care_for_library(memory, sessions)
         assert stamp.stat().st_mtime > yesterday
+
+
+def test_without_a_sandbox_the_person_is_told_all_the_same(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(bubblewrap, "_SYSTEM", str(tmp_path))
+    bubblewrap._tried.cache_clear()
+    subprocess.run(["git", "init", "-q", str(project.folder)], check=True)
+    checked = dataclasses.replace(SAME_WORK, postconditions=(Condition(text="it is up", check="kubectl get deploy"),))
+    fill(project.database, RELEASE, checked)
+    place = find_location(UserEnvironment(home=project.home / ".tacit"), start=project.folder)
+    (place.folder / "sessions").mkdir()
+    weekly = Config(learn=LearnSettings(revalidate_days=7))
+    with open_at(place, config=weekly, home=project.home / ".tacit") as memory, pytest.raises(SandboxOutage):
+        learner.care_for_library(memory, place.folder / "sessions")
+    assert waiting.read(str(place.folder)) == (1, 0)
 
 
 def test_a_strangers_file_cannot_make_procedures_run_again(project, tmp_path):

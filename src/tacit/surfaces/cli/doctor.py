@@ -49,7 +49,7 @@ from tacit.surfaces.clients.connections import (
     find_launcher,
 )
 from tacit.surfaces.clients.installation import InstallationRecord, is_connected
-from tacit.surfaces.hook import log
+from tacit.surfaces.hook import log, waiting
 from tacit.surfaces.hook.learner_requests import SET_ASIDE
 
 MEANING = "recall by meaning"
@@ -125,8 +125,11 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
         text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
         yield ClientCheck("store", "ok", text)
-        if waiting := len(ctx.memory.reviews.waiting()):
-            yield ClientCheck("store", "note", f"{counted(waiting, 'version')} to review", "tacit review")
+        if versions := len(ctx.memory.reviews.waiting()):
+            yield ClientCheck("store", "note", f"{counted(versions, 'version')} to review", "tacit review")
+        _, suggestions = waiting.read(str(place.folder))
+        if suggestions:
+            yield ClientCheck("store", "note", f"{counted(suggestions, 'suggestion')} for the library", "tacit tend")
     if place.paused_until is not None:
         yield ClientCheck("store", "note", "paused: hooks do nothing", "tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{SET_ASIDE}")))

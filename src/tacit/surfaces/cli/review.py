@@ -143,6 +143,7 @@ def review(
     moved = ctx.memory.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
+    remove(str(ctx.place.folder))
     export(ctx.memory.context)
     others = ctx.memory.archive.namesakes(stored) if reference == stored.version.name else []
     name, status = safe(stored.version.name), _STATUS_TEXT.get(moved.after, moved.after)
@@ -169,7 +170,7 @@ def _decide_on_skill(
         raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
     if setting is None and not reason:
         raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
-    ctx.caller.require_person("invalidate" if setting is None else "pin")
+    ctx.caller.require_person("review")
     stored = ctx.memory.version(reference)
     name = stored.version.name
     if setting is None:

@@ -18,7 +18,7 @@ from rich.markup import escape
 from tacit.config.settings import save_settings
 from tacit.domain.candidate import Verdict
 from tacit.domain.care import Care, CareKind, CareReason
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import Mistake, SandboxOutage
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
 from tacit.domain.skill import SkillVersion
@@ -146,10 +146,23 @@ def _schedule(ctx: CommandContext, every: str) -> None:
     days = int(match[1] or 0) * (7 if match[2] == "w" else 1)
     path = save_settings(ctx.environment.person_home, {"learn.revalidate_days": days})
     line = f"Every {counted(days, 'day')}, after a session, procedures are tried again in the sandbox"
+    outage = _sandbox_outage() if days else None
     ctx.report(
-        {"revalidate_days": days, "file": str(path)},
+        {"revalidate_days": days, "file": str(path), "sandbox": outage is None},
         f"{line if days else 'Procedures are not tried again by themselves'}.",
+        *([f"[red]There is no sandbox on this machine yet:[/red] {safe(outage.hint)}"] if outage else []),
     )
+
+
+def _sandbox_outage() -> SandboxOutage | None:
+    """Return why there is no sandbox on this machine; nothing where there is one."""
+    from tacit.providers.sandbox import open_sandbox
+
+    try:
+        open_sandbox()
+    except SandboxOutage as outage:
+        return outage
+    return None
 
 
 def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:

@@ -88,15 +88,15 @@ def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment,
 
 
 def care_for_library(memory: Tacit, sessions: Path) -> None:
-    """Look after the library within a time limit, try procedures again if that is due, and note what waits for the person."""
+    """Look after the library within a time limit, note what waits for the person, and try procedures again if that is due."""
     suggestions = memory.library.care_by_itself(seconds=CARE_SECONDS)
     for extension in memory.context.extensions:
         extension.in_background()
+    waiting.write(str(sessions.parent), len(memory.reviews.waiting()), suggestions)
     days, stamp = memory.context.config.learn.revalidate_days, sessions / REVALIDATED
     if days and (not stamp.exists() or time.time() - stamp.stat().st_mtime >= days * waiting.DAY_S):
         stamp.touch()  # first, so that a procedure that kills the learner is not tried at every session
         memory.library.revalidate(keep=True)
-    waiting.write(str(sessions.parent), len(memory.reviews.waiting()), suggestions)
 
 
 @contextmanager
