@@ -22,9 +22,19 @@ from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.trajectory import ASKED_BY_AGENT, ASKED_BY_PROGRAM, Role, Step, StepResult, Trajectory
 from tacit.evidence.deciding_files import ENDS_PROCESS, TESTS_INSIDE, decides_checks
 from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_elsewhere, plain_check
+from tacit.evidence.service_evidence import (
+    ServiceResult,
+    acts_on_host,
+    is_named,
+    merged_by_session,
+    put_into_service,
+    service_changed,
+    service_results,
+)
 from tacit.evidence.verifiers.test_results import count_results
 from tacit.evidence.workspace_changes import StepEffect, WorkspaceChange, shell_effect, step_effect
 from tacit.text.exit_status import masks_exit
+from tacit.text.service_commands import ServiceKind
 from tacit.text.shell import Command, is_check, nested_script, parse_command
 from tacit.text.tool_calls import command_of
 
@@ -212,6 +222,7 @@ class AssessmentCode(StrEnum):
     PASSED = "passed", "`{command}` passed after the last change"
     CHECK_FAILED = "check_failed", "`{command}` was the last check and it failed"
     ACCEPTED = "accepted", "the person accepted it: {reply}"
+    MERGED = "merged", "the pull request was merged: `{command}`"
     REJECTED = "rejected", "the person rejected it: {reply}"
     CLAIM_TRUSTED = "claim_trusted", "the source says {result}, verified by {verifier}, and the importer trusts it"
     CLAIM_NOT_VOUCHED = (
@@ -232,6 +243,9 @@ class AssessmentCode(StrEnum):
     EXIT_CHANGED = "exit_changed", "code was added that may end the run of the tests itself (step {step})"
     EFFECT_UNKNOWN = "effect_unknown", "it is not known what `{command}` changed (step {step})"
     SUBAGENT_UNSEEN = "subagent_unseen", "a subagent worked too, and what it changed is not known"
+    SERVICE_CHANGED = "service_changed", "`{what}` may have changed what answers `{command}`"
+    TARGET_CHOSEN = "target_chosen", "nothing but the agent names what `{command}` asks"
+    MERGED_BY_SESSION = "merged_by_session", "the session may have merged it itself, so nobody else accepted it"
     FAILURE_UNANSWERED = "failure_unanswered", "`{command}` failed, and no later check shows that it is fixed"
 
 
@@ -279,6 +293,9 @@ def explain_assessment(
     made = {index: effect.changes for index, effect in effects.items() if effect.changes}
     checks = list(_checks(trajectory, made))
     seen = _seen(checks, effects, trajectory, mates)
+    service = _seen_by_service(checks, effects, trajectory, mates)
+    if service and (seen.assessment.outcome is Outcome.UNKNOWN or service.assessment.verified_failure):
+        seen = service
     shown = seen.assessment
     stated = _stated_by_user(trajectory, made)
     if stated and stated.assessment.verified_failure and not shown.verified_failure:
@@ -361,6 +378,90 @@ def _seen(
     return _explained(
         coded(AssessmentCode.PASSED, command=command), Outcome.SUCCESS, Grade.MACHINE, verifier=last.text, step=at
     )
+
+
+def _seen_by_service(
+    checks: Sequence[_Check], effects: Mapping[int, StepEffect], trajectory: Trajectory, mates: Mates
+) -> ExplainedAssessment | None:
+    """What a service, a CI server or a code host showed of the work after it was deployed or pushed; None where none did."""
+    results = service_results(trajectory)
+    last = results[-1] if results else None
+    put = put_into_service(trajectory, last.check) if last else []
+    begun = max((index for index in put if last and index <= last.step.index), default=None)
+    if last is None or begun is None or (checks and (checks[-1].step.failed or _unanswered(checks))):
+        return None
+    at, command, kind = last.step.index, _short(last.text), last.check.kind
+    doubt = _doubt_of_service(last, begun, effects, trajectory, list(mates()))
+    if doubt or not (last.passed or last.failed):
+        return _explained(doubt, step=at) if doubt else None
+    verifier = f"{kind}: {last.text}"
+    if last.failed:
+        failed = coded(AssessmentCode.CHECK_FAILED, command=command)
+        return _explained(failed, Outcome.FAILURE, Grade.MACHINE, verifier=verifier, step=at)
+    if open_failure := _unanswered_by_service(results):
+        return _explained(coded(AssessmentCode.FAILURE_UNANSWERED, command=_short(open_failure.text)), step=at)
+    code, grade = (
+        (AssessmentCode.MERGED, Grade.HUMAN) if kind is ServiceKind.MERGED else (AssessmentCode.PASSED, Grade.MACHINE)
+    )
+    return _explained(coded(code, command=command), Outcome.SUCCESS, grade, verifier=verifier, step=at)
+
+
+def _doubt_of_service(
+    last: ServiceResult,
+    begun: int,
+    effects: Mapping[int, StepEffect],
+    trajectory: Trajectory,
+    mates: Sequence[Trajectory],
+) -> CodedReason | None:
+    """Why the answer of a service may be the session's own, or about something else."""
+    command, attempts = _short(last.text), [*mates, trajectory]
+    if not is_named(trajectory, last):
+        return coded(AssessmentCode.TARGET_CHOSEN, command=command)
+    put = put_into_service(trajectory, last.check)
+    for index, effect in effects.items():
+        if index > last.step.index and (effect.changes or index in put):
+            return coded(AssessmentCode.CHANGED_AFTER_CHECK, step=index)
+    if last.check.kind in (ServiceKind.CI, ServiceKind.MERGED):
+        if unpushed := next((i for i, each in effects.items() if begun < i <= last.step.index and each.changes), None):
+            return coded(AssessmentCode.CHANGED_AFTER_CHECK, step=unpushed)
+        if what := acts_on_host(attempts):
+            return coded(AssessmentCode.SERVICE_CHANGED, what=_short(what), command=command)
+        if last.check.kind is ServiceKind.MERGED:
+            return _merged_unseen(effects, trajectory, attempts)
+        check = _Check(last.step, last.text, None, passed=True)
+        return _decided_by_session(trajectory, effects, [check]) or _decided_by_mates(trajectory, effects, mates)
+    if sum(effect.delegates for effect in effects.values()) > sum(bool(mate.parent_session_id) for mate in mates):
+        return coded(AssessmentCode.SUBAGENT_UNSEEN)
+    what = service_changed(attempts)
+    return coded(AssessmentCode.SERVICE_CHANGED, what=_short(what), command=command) if what else None
+
+
+def _merged_unseen(
+    effects: Mapping[int, StepEffect], trajectory: Trajectory, attempts: Sequence[Trajectory]
+) -> CodedReason | None:
+    """Why it may not be a person who merged a pull request; what its tests say is for that person to judge."""
+    if merged_by_session(attempts):
+        return coded(AssessmentCode.MERGED_BY_SESSION)
+    workspace = trajectory.environment.workspace
+    for index, effect in effects.items():
+        outside = (
+            each.file
+            for each in effect.changes
+            if each.file.startswith(("/", "~")) and not _is_in(each.file, workspace)
+        )
+        if file := next((file for file in outside if decides_checks(file)), ""):
+            return coded(AssessmentCode.DECIDING_FILE_CHANGED, file=_short(file))
+        if effect.unknown and not effect.setup:
+            return coded(AssessmentCode.EFFECT_UNKNOWN, command=_short(effect.unknown), step=index)
+    return None
+
+
+def _unanswered_by_service(results: Sequence[ServiceResult]) -> ServiceResult | None:
+    """An earlier bad answer that no later good one of the same kind about the same thing follows."""
+    for at, each in enumerate(results):
+        if each.failed and not any(later.passed and later.check == each.check for later in results[at + 1 :]):
+            return each
+    return None
 
 
 def _checks(trajectory: Trajectory, made: Mapping[int, tuple[WorkspaceChange, ...]]) -> Iterator[_Check]:

@@ -29,6 +29,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.exit_status import masks_exit
+from tacit.text.service_commands import ServiceKind, deploys, service_check
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, leaves, plain_name
 
 _LISTING = frozenset({"ls", "glob", "grep"})
@@ -346,13 +347,20 @@ def closing_checks(
     actions: Sequence[ToolCall], arguments: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[int, Condition]]:
     """Yield the checks after the last change as conditions, each with its position among the actions."""
-    last_write = max((at for at, action in enumerate(actions) if _changes(action)), default=-1)
+    deployed = any(deploys(command) for action in actions for command in action.commands)
+    asks = {at for at, action in enumerate(actions) if deployed and _asks_service(action)}
+    last_write = max((at for at, action in enumerate(actions) if at not in asks and _changes(action)), default=-1)
     for at, (action, given) in enumerate(zip(actions, arguments, strict=True)):
         if at <= last_write:
             continue
-        if action.effect is Effect.CHECK and not masks_exit(action.command):
+        if at in asks or (action.effect is Effect.CHECK and not masks_exit(action.command)):
             command = shown_command(given)
             yield at, Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
+
+
+def _asks_service(action: ToolCall) -> bool:
+    found = service_check(action.command) if action.command else None
+    return found is not None and found.kind in (ServiceKind.HEALTH, ServiceKind.OUTPUT, ServiceKind.ROLLOUT)
 
 
 def _changes(action: ToolCall) -> bool:

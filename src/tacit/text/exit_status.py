@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from tacit.text.programs import MEDDLING
+from tacit.text.service_commands import service_check
 from tacit.text.shell import BARE, MAX_TEXT, Command, is_check, nested_script, parse_command, without_heredocs
 
 
@@ -20,7 +21,10 @@ def masks_exit(text: str) -> bool:
         return True
     if _CONTROL_FLOW.search(_blank_quotes(text)):
         return True
-    watched = [i for i, command in enumerate(commands) if is_check(command)] or [_last_real(commands)]
+    watched = [i for i, command in enumerate(commands) if is_check(command)]
+    if not watched and service_check(text) and not _meddled(commands):
+        return False
+    watched = watched or [_last_real(commands)]
     if _meddled(commands[: watched[-1] + 1]):
         return True
     return any(_may_be_skipped(commands, i) or _masked(commands, i) for i in watched)

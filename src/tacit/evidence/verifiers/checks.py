@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
@@ -31,11 +32,16 @@ from tacit.evidence.replay import checks_of, filled
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, read_bytes
 from tacit.evidence.workspace_baseline import BaselineCheck, WorkspaceBaseline
 from tacit.text.exit_status import masks_exit
+from tacit.text.service_commands import ServiceCheck, ServiceKind, service_check, shows_closed, shows_merged
 from tacit.text.shell import parse_command
 
 _DETAIL_CHARACTERS = 400
 _COUNTING = frozenset({"pytest", "py.test", "unittest"})
 """Test runners that always print how many tests they ran."""
+_SERVICE_SETTINGS = tuple(
+    ".curlrc .wgetrc .netrc .kube/config .config/gh/config.yml .config/gh/hosts.yml /etc/hosts".split()
+)
+"""What decides, below the home folder, whom these programs ask."""
 
 
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
@@ -50,7 +56,10 @@ def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Command(BaselineCheck):
-    """A shell command whose exit status is the outcome: 0 passed, anything else failed."""
+    """A shell command whose exit status is the outcome: 0 passed, anything else failed.
+
+    What a pull request says is the outcome as the person who merged or closed it saw it.
+    """
 
     command: str
     cwd: Path | None = None
@@ -66,12 +75,41 @@ class Command(BaselineCheck):
 
     def verify(self) -> Check:
         """Run the command."""
+        asked = service_check(self.command)
+        if asked:
+            return self._ask(asked)
         counting = any(part.program in _COUNTING for part in parse_command(self.command))
         status, output, found, doubt = self._run(counting=counting)
         if status == 0 and found and found.failed:
             doubt = doubt or f"it ended with status 0 although its output says {found}"
         detail = output.strip()[-_DETAIL_CHARACTERS:]
         return Check(passed=status == 0, verifier=self.command, detail=detail, doubt=doubt)
+
+    def _ask(self, asked: ServiceCheck) -> Check:
+        """Ask a service, with the caller's own settings: nothing in the workspace decides the answer."""
+        status, output = run(
+            self.command, self.folder(self.cwd), timeout_s=self.timeout_s, search_path=self.search_path
+        )
+        passed, grade = status == 0, Grade.MACHINE
+        if asked.kind is ServiceKind.MERGED:
+            passed, grade = passed and shows_merged(output), Grade.HUMAN
+            if not passed and not shows_closed(output):
+                why = f"`{self.command}` does not say that the pull request was merged or closed"
+                no_evidence("not_decided", why, "record it once somebody merged or closed it")
+        detail = output.strip()[-_DETAIL_CHARACTERS:]
+        verifier = f"{asked.kind}: {self.command}"
+        return Check(passed=passed, verifier=verifier, detail=detail, grade=grade, doubt=self._doubt_of_answer())
+
+    def _doubt_of_answer(self) -> str:
+        """Why it may not be the service itself that answered."""
+        if self.reservation or self.baseline is None:
+            return self.reservation
+        if doubt := self.baseline.cannot_compare():
+            return doubt
+        programs = (shutil.which(part.program) for part in parse_command(self.command))
+        files = [*(Path.home() / name for name in _SERVICE_SETTINGS), *map(Path, filter(None, programs))]
+        changed = next((file for file in files if self.baseline.is_newer(file)), None)
+        return f"`{changed}` decides who answers, and was changed since the skill was given" if changed else ""
 
     def _run(self, *, counting: bool) -> tuple[int, str, ResultCounts | None, str]:
         """Exit status, output, counts of tests, and why the check is not independent of the run that it judges.
