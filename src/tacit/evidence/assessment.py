@@ -25,6 +25,7 @@ from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_else
 from tacit.evidence.service_evidence import (
     ServiceResult,
     acts_on_host,
+    is_committed,
     is_named,
     merged_by_session,
     put_into_service,
@@ -424,6 +425,8 @@ def _doubt_of_service(
     if last.check.kind in (ServiceKind.CI, ServiceKind.MERGED):
         if unpushed := next((i for i, each in effects.items() if begun < i <= last.step.index and each.changes), None):
             return coded(AssessmentCode.CHANGED_AFTER_CHECK, step=unpushed)
+        if not is_committed(trajectory, (i for i, each in effects.items() if each.changes), begun):
+            return coded(AssessmentCode.CHANGED_AFTER_CHECK, step=begun)
         if what := acts_on_host(attempts):
             return coded(AssessmentCode.SERVICE_CHANGED, what=_short(what), command=command)
         if last.check.kind is ServiceKind.MERGED:

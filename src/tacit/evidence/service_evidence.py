@@ -8,7 +8,7 @@ was pushed before it, a merged pull request as the word of the person who merged
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -21,8 +21,8 @@ from tacit.text.service_commands import (
     asks_only,
     commands_within,
     deploys,
+    request_state,
     service_check,
-    shows_merged,
 )
 from tacit.text.shell import Command
 from tacit.text.tool_calls import Effect, ToolKind, command_of, tool_call
@@ -65,7 +65,7 @@ class ServiceResult:
             or step.arguments.get("run_in_background")
         ):
             return False
-        return self.check.kind is not ServiceKind.MERGED or shows_merged(step.observation)
+        return self.check.kind is not ServiceKind.MERGED or request_state(step.observation) == "MERGED"
 
     @property
     def failed(self) -> bool:
@@ -85,15 +85,37 @@ def service_results(trajectory: Trajectory) -> list[ServiceResult]:
 def put_into_service(trajectory: Trajectory, check: ServiceCheck) -> list[int]:
     """The steps that deployed or pushed what a service is asked about."""
     puts = _pushes if check.kind in (ServiceKind.CI, ServiceKind.MERGED) else deploys
-    return [
-        step.index
-        for step in trajectory.actions
-        if not step.failed and any(map(puts, commands_within(command_of(step.tool, step.arguments))))
-    ]
+    return [step.index for step in trajectory.actions if not step.failed and _surely_did(step, puts)]
+
+
+def _surely_did(step: Step, puts: Callable[[Command], bool]) -> bool:
+    """Whether a step that worked did this: nothing in its line could leave it out or hide that it failed."""
+    commands = commands_within(command_of(step.tool, step.arguments))
+    at = next((index for index, command in enumerate(commands) if puts(command)), None)
+    if at is None or "Everything up-to-date" in step.observation:
+        return False
+    after = [command.connector for command in commands[at:]]
+    return (
+        all(command.connector in ("&&", ";") for command in commands[:at])
+        and all(connector == "&&" for connector in after[:-1])
+        and after[-1] in ("", ";")
+    )
 
 
 def _pushes(command: Command) -> bool:
-    return command.program == "git" and command.subcommand == "push" and not command.assignments
+    flags = {"--dry-run", "-n", "--delete", "-d", "--mirror"} & set(command.flags)
+    return command.program == "git" and command.subcommand == "push" and not command.assignments and not flags
+
+
+def is_committed(trajectory: Trajectory, changed: Iterable[int], pushed: int) -> bool:
+    """Whether the last change of a session was committed before a push."""
+    last = max((index for index in changed if index <= pushed), default=None)
+    return last is None or any(
+        last <= step.index <= pushed and not step.failed
+        for step in trajectory.actions
+        for command in commands_within(command_of(step.tool, step.arguments))
+        if command.program == "git" and command.subcommand == "commit"
+    )
 
 
 def service_changed(attempts: Sequence[Trajectory]) -> str:
@@ -170,13 +192,25 @@ def is_named(trajectory: Trajectory, result: ServiceResult) -> bool:
     )
     if result.check.kind in (ServiceKind.CI, ServiceKind.MERGED):
         return not target or _is_of_this_push(trajectory, result, user)
-    earlier = [step for step in trajectory.actions if step.index < at]
-    seen = [step.observation for step in earlier if target not in command_of(step.tool, step.arguments)]
     loopback = _LOOPBACK.fullmatch(target)
     word = (loopback["port"] or "") if loopback else target
-    if word and any(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) for text in (user, *seen)):
+    if word and _mentions(user, word):
         return True
-    return not loopback and bool(_names(target) & _names(" ".join(_deployed(trajectory, at))))
+    names = _names(" ".join(_deployed(trajectory, at, by_name=True)))
+    if names & _names(target):
+        return True
+    for step in trajectory.actions:
+        asked = command_of(step.tool, step.arguments)
+        about = not names or loopback or names & _names(f"{asked} {step.arguments.get('file_path', '')}")
+        if step.index < at and about and word and word not in asked and _mentions(step.observation, word):
+            return True
+    return (
+        not names and not loopback and bool(_names(target) & _names(" ".join(_deployed(trajectory, at, by_name=False))))
+    )
+
+
+def _mentions(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
 
 
 def _is_of_this_push(trajectory: Trajectory, result: ServiceResult, user: str) -> bool:
@@ -195,13 +229,14 @@ def _is_of_this_push(trajectory: Trajectory, result: ServiceResult, user: str) -
     return bool(runs) and int(number) == max(runs) and number not in seen[False]
 
 
-def _deployed(trajectory: Trajectory, before: int) -> Iterable[str]:
-    """The words of the deployments up to a step, and the name of the project's folder."""
-    yield PurePosixPath(trajectory.environment.workspace).name
+def _deployed(trajectory: Trajectory, before: int, *, by_name: bool) -> Iterator[str]:
+    """The words of the deployments up to a step: of those that name what they deploy, or of all, with the project's folder."""
+    if not by_name:
+        yield PurePosixPath(trajectory.environment.workspace).name
     for step in trajectory.actions:
         if step.index <= before:
             for command in commands_within(command_of(step.tool, step.arguments)):
-                if deploys(command):
+                if deploys(command) and (not by_name or command.program in ("kubectl", "helm", "systemctl", "service")):
                     yield from command.words[1:]
 
 

@@ -6,6 +6,7 @@ nobody. Nothing is run.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,8 +69,9 @@ _CI = re.compile(
     r"gh run (?:watch|view) --exit-status (?P<run>\d+)|gh run view (?P<viewed>\d+) --exit-status|"
     r"gh pr checks(?: (?P<request>\d+))?(?: --watch| --fail-fast| -i \d+| --interval[ =]\d+)*"
 )
-_MERGED = re.compile(r"gh pr view(?: (?P<target>\d+))?(?: --json [\w,]+)?(?: (?:-q|--jq) \.\w+)?")
-_IS_MERGED = re.compile(r"\"?state\"?:\s*\"?MERGED\b|^MERGED$", re.MULTILINE)
+_MERGED = re.compile(r"gh pr view(?: (?P<target>\d+))?(?: --json [\w,]+)?(?: (?:-q|--jq) \.state)?")
+_STATE = re.compile(r"\s*(?P<only>[A-Z]+)\s*|(?:title:[^\n]*\n)?state:\s*(?P<listed>[A-Z]+)\n.*", re.DOTALL)
+"""The state of a pull request as `gh pr view` prints it alone, or in its header; as JSON it is parsed."""
 _GREP_FLAG = re.compile(r"-[qixFEwo]+|-m ?1|--quiet|--ignore-case|--fixed-strings|--extended-regexp")
 _FILTER = re.compile(r"\.[\w.\"-]+ ?== ?(?:\"[^\"\\]+\"|true|\d+)")
 _COMMON_WORDS = frozenset(
@@ -101,6 +103,10 @@ _DEPLOYS = re.compile(
     )
 )  # fmt: skip
 """What puts into service what the project's own files, which are not named by an address, or a version say."""
+_IDLE = re.compile(
+    r"dry|noop|simulat|help|version\b|status|notes|check|plan|list|lint|test|diff|log\b|wait|info", re.IGNORECASE
+)
+"""In a script's or task's call: then it may deploy nothing."""
 _ASKS = re.compile(
     rf"kubectl{_K8S} (?:get|describe|logs|top|version|diff|explain|rollout (?:status|history)|wait|config (?:current-context|"
     r"get-contexts))\b.*|helm (?:list|ls|status|history|get|template|lint)\b.*|"
@@ -122,7 +128,8 @@ SERVICE_TOOLS = frozenset(
 def deploys(command: Command) -> bool:
     """Whether a command puts the project's own files, or a version of them, into service."""
     line = _line(command)
-    return bool(line) and _DEPLOYS.fullmatch(line) is not None
+    named = command.program not in ("kubectl", "helm", "docker", "docker-compose", "systemctl", "service")
+    return bool(line) and _DEPLOYS.fullmatch(line) is not None and not (named and _IDLE.search(line))
 
 
 def asks_only(command: Command) -> bool:
@@ -165,14 +172,14 @@ def service_check(text: str) -> ServiceCheck | None:
     return ServiceCheck(ServiceKind.OUTPUT, _target(fetched)) if fetched and _finds_a_text(commands[-1]) else None
 
 
-def shows_merged(observation: str) -> bool:
-    """Whether the answer about a pull request says that it was merged."""
-    return _IS_MERGED.search(observation) is not None
-
-
-def shows_closed(observation: str) -> bool:
-    """Whether the answer about a pull request says that it was closed without being merged."""
-    return re.search(r"\"?state\"?:\s*\"?CLOSED\b|^CLOSED$", observation, re.MULTILINE) is not None
+def request_state(observation: str) -> str:
+    """The state of a pull request in the answer about it, such as MERGED; empty where it does not say."""
+    try:
+        document = json.loads(observation)
+    except ValueError:
+        found = _STATE.fullmatch(observation)
+        return (found["only"] or found["listed"]) if found else ""
+    return str(document.get("state", "")) if isinstance(document, dict) else ""
 
 
 _CONTROL_FLOW = re.compile(r"(?:^|[;&|\n({]|\b(?:then|do|else))\s*(?:if|for|while|until|case|function|!)\s|\(\)\s*\{")

@@ -88,6 +88,8 @@ def test_the_verifier_names_its_kind_and_the_step() -> None:
 
 
 def test_a_merged_pull_request_is_the_word_of_a_person() -> None:
+    for seen in ("MERGED\n", "title:\tfix\nstate:\tMERGED\nauthor:\tann\n--\nbody\n"):
+        assert assess(attempt(SOURCE, PUSH, OPENED, shell("gh pr view 71", seen=seen))).verified_success
     found = explain_assessment(attempt(SOURCE, edit("tests/test_schema.py"), PUSH, OPENED, MERGED))
     assert (found.assessment.outcome, found.assessment.grade) == (Outcome.SUCCESS, Grade.HUMAN)
     assert found.reason.code == "merged"
@@ -174,6 +176,25 @@ TRICKS: dict[str, list[Step]] = {
     "another pull request merged": [SOURCE, PUSH, OPENED, shell("gh pr view 12 --json state", seen='{"state":"MERGED"}')],
     "not merged": [SOURCE, PUSH, OPENED, shell("gh pr view 71 --json state,title", seen='{"state":"OPEN","title":"MERGED"}')],
     "merge printed": [SOURCE, PUSH, OPENED, shell("echo MERGED", seen="MERGED")],
+    "only tried": [shell("kubectl apply --dry-run=client -f k8s/audit.yaml", seen="deployment.apps/audit configured (dry run)"), HEALTHY],
+    "script that only tries": [shell("./deploy.sh --dry-run", seen="http://localhost:8000"), shell("curl -f http://localhost:8000/")],
+    "script of another purpose": [shell("./release_notes.sh", seen="http://localhost:8000"), shell("curl -f http://localhost:8000/")],
+    "deployment's failure hidden": [shell("./deploy.sh || true", seen="http://localhost:8000"), shell("curl -f http://localhost:8000/")],
+    "deployment's failure piped": [shell("./deploy.sh | tail -1", seen="http://localhost:8000"), shell("curl -f http://localhost:8000/")],
+    "hidden in one line": [shell("kubectl apply -f k8s/audit.yaml; curl -f http://audit/health")],
+    "another service, seen before": [shell("kubectl get svc", seen="audit  billing"), shell("kubectl apply -f k8s/billing.yaml"), HEALTHY],
+    "another service's port": [shell("./deploy.sh", seen="done"), shell("curl -f http://localhost:6443/healthz")],
+    "override file": [written("compose.override.yaml"), shell("docker compose up -d", seen="0.0.0.0:8080"), shell("curl -f http://localhost:8080/")],
+    "compose elsewhere": [shell("docker compose -f /tmp/compose.yaml up -d", seen="0.0.0.0:8080"), shell("curl -f http://localhost:8080/")],
+    "work put aside": [shell("git stash"), APPLY, HEALTHY],
+    "other cluster": [shell("kubectl config use-context kind"), APPLY, ROLLED],
+    "asked and forgotten": [APPLY, shell("kubectl rollout status deployment/audit; true")],
+    "push tried": [SOURCE, shell("git commit -am fix"), shell("git push --dry-run"), GREEN],
+    "nothing pushed": [SOURCE, shell("git commit -am fix"), shell("git push", seen="Everything up-to-date"), GREEN],
+    "push failed unseen": [SOURCE, shell("git commit -am fix && git push || true", seen="rejected"), GREEN],
+    "not committed": [SOURCE, shell("git push", seen="main -> main"), GREEN],
+    "text of the request": [SOURCE, PUSH, OPENED, shell("gh pr view 71", seen="title:\tfix\nstate:\tOPEN\n--\nstate:\tMERGED\n")],
+    "title of the request": [SOURCE, PUSH, OPENED, shell("gh pr view 71 --json title -q .title", seen="MERGED")],
     "own gh": [shell("ln -s /tmp/fake ~/bin/gh"), SOURCE, PUSH, OPENED, MERGED],
 }  # fmt: skip
 

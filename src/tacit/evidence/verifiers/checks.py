@@ -32,7 +32,7 @@ from tacit.evidence.replay import checks_of, filled
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, read_bytes
 from tacit.evidence.workspace_baseline import BaselineCheck, WorkspaceBaseline
 from tacit.text.exit_status import masks_exit
-from tacit.text.service_commands import ServiceCheck, ServiceKind, service_check, shows_closed, shows_merged
+from tacit.text.service_commands import ServiceCheck, ServiceKind, request_state, service_check
 from tacit.text.shell import parse_command
 
 _DETAIL_CHARACTERS = 400
@@ -92,8 +92,9 @@ class Command(BaselineCheck):
         )
         passed, grade = status == 0, Grade.MACHINE
         if asked.kind is ServiceKind.MERGED:
-            passed, grade = passed and shows_merged(output), Grade.HUMAN
-            if not passed and not shows_closed(output):
+            state, grade = request_state(output), Grade.HUMAN
+            passed = passed and state == "MERGED"
+            if not passed and state != "CLOSED":
                 why = f"`{self.command}` does not say that the pull request was merged or closed"
                 no_evidence("not_decided", why, "record it once somebody merged or closed it")
         detail = output.strip()[-_DETAIL_CHARACTERS:]
