@@ -2,8 +2,8 @@
 
 Three sources: our own written ones beside this file, benign ones as `skills.jsonl`, and a corpus on disk, given by path.
 A corpus holds `<group>/malicious/<skill>/`, `<group>/benign/<skill>/`, and for paired tests
-`<group>/pairs/<pair>/clean/` and `<group>/pairs/<pair>/injected/`. Other shapes are told by a `labels.json` at its root:
-`{"relative/folder": "malicious" | "benign" | {"label": …, "group": …}}`.
+`<group>/pairs/<pair>/clean/` and `<group>/pairs/<pair>/injected/`. Other shapes are described by a `labels.json` at its root:
+`{"relative/folder": "malicious" | "benign" | {"label": …, "group": …, "half": …}}`; a `pair` names its injection and host.
 
 What we wrote names only hosts and addresses that are reserved and lead nowhere, and scripts that could do harm end at once
 at a line marked `# inert`. A rule could know that look, so it is taken off when the text is read (`lifelike`), in memory alone.
@@ -104,7 +104,10 @@ def corpus(path: Path) -> tuple[list[Labelled], list[Pair]]:
     """Read a labelled corpus from disk; raises `ValueError` where a label is none of ours."""
     labels = path / "labels.json"
     if labels.is_file():
-        return [_told(path, name, label) for name, label in json.loads(labels.read_text("utf-8")).items()], []
+        named = [_entry(path, name, label) for name, label in json.loads(labels.read_text("utf-8")).items()]
+        return [each for each in named if isinstance(each, Labelled)], [
+            each for each in named if isinstance(each, Pair)
+        ]
     skills, pairs = [], []
     for group in sorted(each for each in path.iterdir() if each.is_dir()):
         for label in ("malicious", "benign"):
@@ -146,12 +149,16 @@ def _below(path: Path) -> list[Path]:
     return sorted(each for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
 
 
-def _told(root: Path, name: str, label: Any) -> Labelled:
-    said = label if isinstance(label, dict) else {"label": label}
-    if said.get("label") not in ("malicious", "benign"):
-        raise ValueError(f"labels.json: {name} is neither malicious nor benign but {said.get('label')!r}")
-    group = str(said.get("group") or Path(name).parts[0])
-    return Labelled(name, group, said["label"] == "malicious", root / name)
+def _entry(root: Path, name: str, entry: Any) -> Labelled | Pair:
+    """Return one entry of a `labels.json`; raises `ValueError` where its label is none of ours."""
+    row = entry if isinstance(entry, dict) else {"label": entry}
+    group, half, label = str(row.get("group") or Path(name).parts[0]), row.get("half", ""), row.get("label")
+    if label == "pair":
+        clean, injected = root / name / "clean", root / name / "injected"
+        return Pair(row.get("injection", name), row.get("host", ""), group, "", clean, injected, half)
+    if label not in ("malicious", "benign"):
+        raise ValueError(f"labels.json: {name} is neither malicious nor benign nor a pair but {label!r}")
+    return Labelled(name, group, label == "malicious", root / name, half)
 
 
 def _skill_md(skill: Labelled) -> str:

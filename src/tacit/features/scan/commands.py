@@ -175,9 +175,20 @@ def check_skill(
 ) -> Checked:
     """Run checks on one skill, and its scripts if a sandbox is given."""
     faults = tuple(_fault(problem) for problem in skill.problems)
-    detonation = detonate(skill.content.files, sandbox) if sandbox else None
-    findings = (*faults, *checks.run_checks(skill.content, checks=asked), *(detonation.findings if detonation else ()))
+    seen = checks.run_checks(skill.content, checks=asked)
+    detonation = detonate(skill.content.files, sandbox, suspicion=_suspicion(seen)) if sandbox else None
+    findings = (*faults, *seen, *(detonation.findings if detonation else ()))
     return Checked(skill, tuple(sorted(findings, key=lambda finding: -finding.severity.rank)), detonation)
+
+
+def _suspicion(findings: Sequence[Finding]) -> dict[int, int]:
+    """Return the rank of the worst finding in each bundled file, by the file's number."""
+    ranks: dict[int, int] = {}
+    for finding in findings:
+        name, _, number = finding.field.partition(".")
+        if name == "files" and number.isdigit():
+            ranks[int(number)] = max(ranks.get(int(number), 0), finding.severity.rank)
+    return ranks
 
 
 def _sandbox() -> Sandbox:

@@ -1,7 +1,8 @@
 """Detonation: run a skill's scripts in a sandbox with fake secrets, and report what they tried.
 
-Each script runs without arguments, and once more with a file name if it asks for one. What waits for a date, a certain
-machine or a longer time stays hidden, so finding nothing does not prove that a skill is harmless.
+Each script runs without arguments, and once more with a file name if it asks for one: first every script for a short time,
+the most suspicious first, then longer those that had not finished. What was not run or did not finish is a finding. What
+waits for a date, a certain machine or a longer time stays hidden, so finding nothing does not prove that a skill is harmless.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib import resources
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake
@@ -27,7 +29,8 @@ from tacit.domain.skill import SkillFile
 from tacit.features.scan.canaries import CanarySet, make_canaries
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind
 
-EACH_S, TOTAL_S = 8.0, 60.0
+FIRST_S, EACH_S, TOTAL_S = 2.0, 8.0, 60.0
+"""Seconds of a script's first run, of its second one, and of all runs of a skill."""
 _SYSTEM = "/usr/bin:/usr/local/bin"
 _RUNNERS = {
     ".py": ("python3",),
@@ -124,6 +127,7 @@ def detonate(
     files: Sequence[SkillFile],
     sandbox: Sandbox,
     *,
+    suspicion: Mapping[int, int] = MappingProxyType({}),
     token: Callable[[int], str] = secrets.token_hex,
     clock: Callable[[], float] = time.monotonic,
     total_s: float = TOTAL_S,
@@ -131,42 +135,61 @@ def detonate(
 ) -> Detonation:
     """Run every script of a skill by itself, each in a new sandbox with new canaries.
 
-    `find` returns the path of a program; it must be below /usr, since the sandbox has nothing else.
+    `suspicion` ranks files by their number; the highest is run first. `find` returns the path of a program; it must be
+    below /usr, since the sandbox has nothing else.
     """
     begun = clock()
     given = tuple(box for file in files if (box := _sandbox_file(file)))
-    found: list[Finding] = []
-    ran: list[str] = []
-    skipped: list[tuple[str, CodedReason]] = []
+    waiting, skipped = _runnable(files, suspicion, find)
+    found: dict[int, tuple[Finding, ...]] = {}
     level = ""
-    for number, file in enumerate(files):
-        runner = runner_of(file)
-        if not runner:
-            continue
-        program = _OWN if runner == (_OWN,) else next((path for name in runner if (path := find(name))), "")
-        if reason := _obstacle(file, runner, program=program):
-            skipped.append((file.path, reason))
-            continue
-        if total_s <= clock() - begun:
-            skipped.append((file.path, coded(SkipReason.TIME_USED_UP, seconds=total_s)))
-            continue
-        bait = make_canaries(token)
-        try:
-            results = _run(file, program, given=given, bait=bait, sandbox=sandbox)
-        except Mistake as error:  # this script does not fit into the sandbox; the next one may
-            skipped.append((file.path, coded(SkipReason.DOES_NOT_FIT, why=error.message)))
-            continue
-        for result in results:
-            level = result.level
-            found += findings_of(result, bait, field=f"files.{number}", path=file.path)
-        ran.append(file.path)
+    for seconds in (FIRST_S, EACH_S):
+        unfinished: dict[int, str] = {}
+        for number, program in waiting.items():
+            if total_s <= clock() - begun:
+                break
+            bait = make_canaries(token)
+            try:
+                results = _run(files[number], program, given=given, bait=bait, sandbox=sandbox, seconds=seconds)
+            except Mistake as error:  # this script does not fit into the sandbox; the next one may
+                skipped[number] = coded(SkipReason.DOES_NOT_FIT, why=error.message)
+                continue
+            level = results[0].level
+            earlier = [each for each in found.get(number, ()) if each.rule != _UNFINISHED]
+            seen = (findings_of(run, bait, field=f"files.{number}", path=files[number].path) for run in results)
+            found[number] = (*earlier, *(finding for findings in seen for finding in findings))
+            if any(run.ended is Ended.TIME for run in results):
+                unfinished[number] = program
+        for number in waiting.keys() - found.keys() - skipped.keys():
+            skipped[number] = coded(SkipReason.TIME_USED_UP, seconds=total_s)
+            message = f"{files[number].path} was not run: the {total_s:g} s for all scripts are used up"
+            found[number] = (
+                Finding(rule="detonation_not_run", severity=Severity.HIGH, message=message, field=f"files.{number}"),
+            )
+        waiting = unfinished
     return Detonation(
-        findings=tuple(dict.fromkeys(found)),
-        ran=tuple(ran),
-        skipped=tuple(skipped),
+        findings=tuple(dict.fromkeys(finding for number in sorted(found) for finding in found[number])),
+        ran=tuple(files[number].path for number in sorted(found.keys() - skipped.keys())),
+        skipped=tuple((files[number].path, skipped[number]) for number in sorted(skipped)),
         level=level,
         seconds=clock() - begun,
     )
+
+
+def _runnable(
+    files: Sequence[SkillFile], suspicion: Mapping[int, int], find: Callable[[str], str | None]
+) -> tuple[dict[int, str], dict[int, CodedReason]]:
+    """Return the scripts that can be run, each with its program and the most suspicious first, and why others cannot."""
+    programs: dict[int, str] = {}
+    skipped: dict[int, CodedReason] = {}
+    for number in sorted(range(len(files)), key=lambda each: (-suspicion.get(each, 0), each)):
+        if runner := runner_of(files[number]):
+            program = _OWN if runner == (_OWN,) else next((path for name in runner if (path := find(name))), "")
+            if reason := _obstacle(files[number], runner, program=program):
+                skipped[number] = reason
+            else:
+                programs[number] = program
+    return programs, skipped
 
 
 def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> CodedReason | None:
@@ -196,10 +219,10 @@ def runner_of(file: SkillFile) -> tuple[str, ...]:
 
 
 def _run(
-    file: SkillFile, program: str, *, given: tuple[SandboxFile, ...], bait: CanarySet, sandbox: Sandbox
+    file: SkillFile, program: str, *, given: tuple[SandboxFile, ...], bait: CanarySet, sandbox: Sandbox, seconds: float
 ) -> Sequence[SandboxResult]:
     """Run a script without arguments; if it asks for some, once more with files to work on."""
-    limits = SandboxLimits(wall_s=EACH_S, address_mb=_ROOMY if program.endswith("node") else 512)
+    limits = SandboxLimits(wall_s=seconds, address_mb=_ROOMY if program.endswith("node") else 512)
     mine = {box.path for box in given}
     place = f"./{PurePosixPath(file.path)}"  # a name may begin like an option
     command = (place,) if program == _OWN else (program, place if file.path.startswith("-") else file.path)
@@ -246,6 +269,7 @@ _STARTUP = re.compile(
 )
 """Files of a home folder that are run or read at the next start of a program."""
 _OWN_LINES = ("/bin/sh -c exec 3>&2", "/usr/bin/bwrap", "/usr/bin/python3 -I -S /witness.py")
+_UNFINISHED = "detonation_unfinished"
 _CPU_SIGNAL = 128 + 24
 _FEW = 3
 _NAME_SHOWN_MAX = 80
@@ -373,7 +397,7 @@ def _endings(ran: SandboxResult, seen: _Seen) -> _Observations:
     elif ran.status == _CPU_SIGNAL:
         yield "resources", Severity.MEDIUM, "used up its processor time and was stopped"
     elif ran.ended is Ended.TIME:
-        yield "unfinished", Severity.INFO, f"was still running after {ran.seconds:.0f} s, so not all of it was observed"
+        yield "unfinished", Severity.MEDIUM, f"was still running after {ran.seconds:.0f} s; the rest was not observed"
 
 
 def _host_of(request: str) -> str:

