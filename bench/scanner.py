@@ -214,7 +214,7 @@ def scanners(others: Sequence[str], *, ours: bool) -> dict[str, Scanner]:
     if ours:
         found["tacit"] = Scanner(lambda skill: check_skill(skill).findings, identities())
     if "cisco" in others:
-        from tacit.features.scan.cisco import CiscoScanner
+        from _cisco import CiscoScanner
 
         check = CiscoScanner()
         found["cisco"] = Scanner(lambda skill: run_checks(skill.content, checks=[check]), [f"cisco {check.version}"])

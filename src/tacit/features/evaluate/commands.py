@@ -18,7 +18,7 @@ from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import build_report, with_transcript
 from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back
 from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, RecallReport, measure, read_questions
-from tacit.features.evaluate.report_formats import report_document, report_markdown, report_parts
+from tacit.features.evaluate.report_formats import report_document, report_parts
 from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.transcript import read_transcript
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
@@ -92,9 +92,8 @@ def require_running(ctx: CommandContext) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--reference", default="", metavar="ARM", help="The arm to compare with [the run's first].")
 @click.option("--before", type=click.Path(path_type=Path), help="An earlier run of the suite, to measure forgetting.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @command_options
-def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | None, as_markdown: bool) -> None:
+def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | None) -> None:
     """Report the run in FOLDER: differences between arms with intervals, lost exercises, what was not measured."""
     run = read_run(folder)
     header = run.header
@@ -111,9 +110,6 @@ def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | 
         before=read_run(before).rows if before else (),
     )
     full = with_transcript(plain, run.rows, read_transcript(folder))
-    if as_markdown and not ctx.as_json:
-        click.echo(report_markdown(full), nl=False)
-        return
     ctx.report(report_document(full), lambda: report_parts(full))
 
 

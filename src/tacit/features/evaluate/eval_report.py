@@ -1,6 +1,6 @@
 """The report of a run: which arms are better or worse than the reference, the learning curve, and what was not measured.
 
-`build_report` makes the data; `report_formats` writes it as JSON, Markdown or text for a terminal.
+`build_report` makes the data; `report_formats` writes it as JSON or text for a terminal.
 """
 
 from __future__ import annotations

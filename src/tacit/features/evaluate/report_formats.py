@@ -1,8 +1,7 @@
-"""A report as JSON, as Markdown, and as tables and lines for a terminal. All regressions are listed in JSON and Markdown."""
+"""A report as JSON, and as a table and lines for a terminal. All regressions are listed in JSON."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,32 +9,25 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.features.evaluate.comparison import METRICS, ArmDifference, ArmFigures, ExerciseChange
+from tacit.features.evaluate.comparison import ArmDifference, ArmFigures, ExerciseChange
 from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import (
     UNKNOWN,
     EvalReport,
-    constant_label,
     constant_sentence,
     metric_difference,
     metric_value,
-    of_attempts,
     result_of,
-    share,
     tally_text,
 )
 from tacit.features.evaluate.transcript import CallDivergence
 from tacit.surfaces.cli.context import clean, counted
 from tacit.surfaces.cli.report import ReportPart
-from tacit.text.safe_markdown import one_line
 
 FORMAT = 1
 _TERMINAL_METRICS = {"success": "success", "exact": "whole call", "steps": "steps", "context_tokens": "tokens"}
 _LISTED = 5
 """How many lost exercises a terminal shows."""
-_AUTOLINK = re.compile(r":(?=//)|\bwww(?=\.)|@(?=\w)", re.IGNORECASE)
-_INVISIBLE = "<!-- -->"
-"""Inserted so that Markdown makes no link and no mention of foreign text."""
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
@@ -130,81 +122,34 @@ def _finite(value: float) -> float | None:
     return round(value, 6) if abs(value) < float("inf") else None
 
 
-# --- Markdown -------------------------------------------------------------------------------------------------------
+# --- terminal -------------------------------------------------------------------------------------------------------
 
 
-def report_markdown(report: EvalReport) -> str:
-    """Return the whole report as Markdown, for a pull request or a notebook."""
-    return "\n".join(_markdown_lines(report)) + "\n"
-
-
-def _markdown_lines(report: EvalReport) -> Iterator[str]:
+def report_parts(report: EvalReport) -> Iterator[ReportPart]:
+    """Yield the report for a terminal: the verdict, a table of the arms, the first lost exercises, and the limitations."""
     comparison = report.comparison
-    by = f", agent {_cell(report.agent)}" if report.agent else ""
-    yield f"# {_cell(comparison.suite)}: {len(comparison.arms)} arms{by}"
-    yield f"\n**{_cell(report.summary.text)}**"
-    yield f"\nExercises: {comparison.exercises:,}, tasks: {comparison.groups:,}. Intervals: 95 %, bootstrap of whole tasks."
-    yield "\n## Success\n"
-    header = ["arm", "success", f"vs {comparison.reference}", "p (Holm)", "result", "detectable", "by seed"]
-    header += ["lost", "won", "aided", *(["abstained"] if report.has_abstentions else [])]
-    rows = [_success_row(report, figures) for figures in comparison.arms]
+    yield f"[bold]{escape(clean(report.summary.text))}[/bold]\n"
+    yield _terminal_table(report)
     if report.constant:
-        dashes = [UNKNOWN] * (len(header) - 2)
-        rows.append([constant_label(report.constant), share(report.constant.success), *dashes])
-    yield from _table(header, rows)
-    yield from (f"\n{_cell(line)}" for line in report.footnotes(comparison.metrics))
-    for metric in comparison.metrics:
-        if metric != "success" and metric not in report.idle_metrics:
-            yield f"\n## {METRICS[metric].label.capitalize()}\n"
-            columns = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "result")
-            yield from _table(columns, [_metric_row(report, figures, metric) for figures in comparison.arms])
-    if transfer := _transfer(report):
-        yield "\n## Transfer and forgetting\n"
-        rows = [[name, _change_interval("success", found), result_of(found)] for name, found in transfer.items()]
-        yield from _table(("what", "difference in success", "result"), rows)
-    if report.curve:
-        yield "\n## Learning curve\n"
-        rows = [[point.arm, f"{point.tasks:,}", _interval("success", point.success)] for point in report.curve]
-        yield from _table(("arm", "training tasks", "success"), rows)
+        yield dim(constant_sentence(report.constant))
+    yield from (dim(line) for line in report.footnotes(["success"]))
+    yield from (dim(f"{name}: {_change_interval('success', found)}") for name, found in _transfer(report).items())
+    yield from (
+        dim(f"{at.arm} after {counted(at.tasks, 'task')}: {_interval('success', at.success)}") for at in report.curve
+    )
+    for figures in comparison.arms:
+        if text := tally_text(report.tallies[figures.arm], abstentions=report.has_abstentions):
+            yield dim(f"{figures.arm}: {text}")
     for figures in comparison.others:
-        if figures.regressions:
-            yield f"\n## Regressions of {_cell(figures.arm)} ({len(figures.regressions)})\n"
-            names = (comparison.reference, figures.arm)
-            rows = []
-            for change in figures.regressions:
-                did, shares = (
-                    report.divergence(figures.arm, change.exercise),
-                    (share(change.reference), share(change.arm)),
-                )
-                rows.append([change.exercise, did.asked, *shares, did.reference, did.arm, change.detail])
-            yield from _table(("exercise", "task", *names, *(f"{name} did" for name in names), "detail"), rows)
-    yield "\n## Limitations\n"
-    yield from (f"- {_cell(each.message)}" for each in report.limitations)
-
-
-def _success_row(report: EvalReport, figures: ArmFigures) -> list[str]:
-    found, tally = figures.differences.get("success"), report.tallies[figures.arm]
-    if found:
-        seeds = " ".join(metric_difference("success", value) for value in found.by_seed.values())
-        detectable = f"{100 * found.detectable:.1f}" if found.detectable <= 1 else UNKNOWN
-        counts = [detectable, seeds, str(len(figures.regressions)), str(len(figures.gains))]
-    else:
-        counts = [UNKNOWN] * 4
-    abstained = [of_attempts(tally.abstained, tally.attempts)] if report.has_abstentions else []
-    return [*_metric_row(report, figures, "success"), *counts, of_attempts(tally.aided, tally.attempts), *abstained]
+        yield from lost_lines(figures, report.divergences)
+    yield f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Limitations:"
+    yield from (dim(f"  {each.message}") for each in report.limitations)
 
 
 def _transfer(report: EvalReport) -> dict[str, ArmDifference]:
     transfer = {"forward transfer (adapter less none)": report.forward_transfer} if report.forward_transfer else {}
     forgotten = {f"forgetting of {arm} (before less now)": found for arm, found in report.forgetting.items()}
     return {**transfer, **forgotten}
-
-
-def _metric_row(report: EvalReport, figures: ArmFigures, metric: str) -> list[str]:
-    mean, found = figures.means.get(metric), figures.differences.get(metric)
-    own = _interval(metric, mean) if mean else UNKNOWN
-    change = [_change_interval(metric, found), p_value(found.p_holm)] if found else [UNKNOWN, UNKNOWN]
-    return [figures.arm, own, *change, report.result(figures, metric=metric)]
 
 
 def _change_interval(metric: str, found: ArmDifference) -> str:
@@ -220,42 +165,6 @@ def _interval(metric: str, mean: Estimate) -> str:
 def p_value(p: float) -> str:
     """Format a p-value."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(_cell(name) for name in header)} |"
-    yield f"|{' --- |' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
-
-
-def _cell(text: str) -> str:
-    """Escape foreign text: it must not act on a terminal, nor make a row, a tag, a link or a mention."""
-    flat = one_line(text)
-    for sign in "\\|<>[]`*":
-        flat = flat.replace(sign, f"\\{sign}")
-    return _AUTOLINK.sub(lambda found: f"{found[0]}{_INVISIBLE}", flat)
-
-
-# --- terminal -------------------------------------------------------------------------------------------------------
-
-
-def report_parts(report: EvalReport) -> Iterator[ReportPart]:
-    """Yield the report for a terminal: the verdict, a table of the arms, the first lost exercises, and the limitations."""
-    comparison = report.comparison
-    yield f"[bold]{escape(clean(report.summary.text))}[/bold]\n"
-    yield _terminal_table(report)
-    if report.constant:
-        yield dim(constant_sentence(report.constant))
-    yield from (dim(line) for line in report.footnotes(["success"]))
-    yield from (dim(f"{name}: {_change_interval('success', found)}") for name, found in _transfer(report).items())
-    for figures in comparison.arms:
-        if text := tally_text(report.tallies[figures.arm], abstentions=report.has_abstentions):
-            yield dim(f"{figures.arm}: {text}")
-    for figures in comparison.others:
-        yield from lost_lines(figures, report.divergences)
-    yield f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Limitations:"
-    yield from (dim(f"  {each.message}") for each in report.limitations)
 
 
 def _terminal_table(report: EvalReport) -> Table:

@@ -106,7 +106,7 @@ class Checked:
 @click.option("--all", "everything", is_flag=True, help="Show every finding, not only the most severe.")
 @click.option("--detonate", "run", is_flag=True, help="Also run its scripts, in a sandbox with fake secrets.")
 @click.option(
-    "--with", "names", multiple=True, metavar="NAME", help="Also use another scanner, such as cisco; repeatable."
+    "--with", "names", multiple=True, metavar="NAME", help="Also use a check that another package brings; repeatable."
 )
 @click.option("--library", is_flag=True, help="Recheck everything recallable: do its approvals still hold?")
 @click.option(

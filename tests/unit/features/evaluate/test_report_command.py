@@ -89,10 +89,6 @@ def test_a_record_whose_seals_were_taken_away_is_reported(folder):
     assert codes(folder)[0] == "no_seals"
 
 
-def test_markdown_is_printed_as_it_is(folder):
-    assert report(folder, "--markdown").output.splitlines()[0].split() == ["#", "shop:", "3", "arms,", "agent", "ann"]
-
-
 def test_an_earlier_run_shows_what_was_forgotten(folder):
     found = json.loads(report(folder, "--json", "--before", folder).stdout)
     assert {name: each["value"] for name, each in found["forgetting"].items()} == dict.fromkeys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.comparison import ConstantAnswer
 from tacit.features.evaluate.eval_report import EvalReport, build_report, with_transcript
-from tacit.features.evaluate.report_formats import report_document, report_markdown
+from tacit.features.evaluate.report_formats import report_document
 from tacit.features.evaluate.run_record import RUN, TRANSCRIPT, read_run
 from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import ARMS, Suite
@@ -67,7 +68,6 @@ def test_what_got_worse_is_reported_with_the_task_and_what_both_did(tmp_path: Pa
     assert (apart.asked, apart.reference, apart.arm) == ("pay my order", 'send(order="7")', 'pay(order="7")')
     (arm,) = [each for each in report_document(found)["arms"] if each["arm"] == ARM]
     assert [each["arm_did"] for each in arm["regressions"]] == ['pay(order="7")'] * 3
-    assert "| s-1/0 | pay my order | 100.0 % | 0.0 % | send(order=" in report_markdown(found)
 
 
 def test_where_a_world_is_acted_in_the_first_call_is_reported_that_differs(tmp_path: Path) -> None:
@@ -89,7 +89,6 @@ def test_steps_say_nothing_where_one_answer_is_the_whole_attempt(tmp_path: Path)
     found = measured(orders(), tmp_path)
     assert found.comparison.metrics == ("success", "exact", "context_tokens")
     assert list(found.comparison.arm(ARM).means) == list(found.comparison.metrics)
-    assert "Steps" not in report_markdown(found)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +105,6 @@ def test_what_always_the_same_answer_earns_is_what_such_an_agent_gets(
     found = measured(suite, tmp_path, always)
     assert found.constant == floor
     assert found.comparison.arm(ARM).means["success"].value == pytest.approx(floor.success)
-    assert f"| always {floor.answer} | {100 * floor.success:.1f} % |" in report_markdown(found)
     assert report_document(found)["floor"] == {"answer": floor.answer, "success": floor.success}
 
 
@@ -118,7 +116,7 @@ def test_without_words_the_figures_are_the_same_and_this_is_reported(tmp_path: P
     assert without.constant is None
     assert "no_transcript" in [each.code for each in without.limitations]
     assert "no_transcript" not in [each.code for each in with_them.limitations]
-    assert "s-1/0" in report_markdown(without)
+    assert "s-1/0" in json.dumps(report_document(without))
 
 
 def test_lines_that_cannot_be_read_are_passed_over_and_a_run_goes_on_behind_them(tmp_path: Path) -> None:

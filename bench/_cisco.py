@@ -1,4 +1,4 @@
-"""The Cisco skill scanner as a safety check: a skill's content → findings. Optional, and not a dependency.
+"""The Cisco skill scanner as a safety check, for `bench/scanner.py`: a skill's content → findings.
 
 It is large (658 MB with its dependencies) and takes seconds to open, so it is imported once, at the first skill. Only its
 offline analysers are used. The skill is written to a temporary folder, and nothing in it is run. An analyser that fails is
