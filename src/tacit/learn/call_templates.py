@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Origin, Span
-from tacit.learn.consensus.step_columns import AttemptStep, DraftSource, StepColumn, step_similarity
+from tacit.learn.like_steps import AttemptStep, DraftSource, StepColumn, step_similarity
 from tacit.learn.parameters import Binding, Generalisation, identifier, role_of
 from tacit.learn.values import EMAIL, PLACEHOLDER, ValueSighting, first_free, type_of
 from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolKind, leaves
@@ -28,10 +28,9 @@ _TOKEN = re.compile(
 _GLUE = re.compile(r"[_\-./]+")
 _COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 _QUOTES = "\"'"
-_PROSE = re.compile(r"[\w\s,.:;!?#-]*")
+_PROSE = re.compile(r"[^\S\n\r]|[\w,.:;!?#-]")
 """What may stand between two words of one quoted text that is a value as a whole."""
-_BORDERS = re.compile(r"(?<!\w)'|'(?!\w)|[\"`()\[\]{}]")
-_PAIRS = {")": "(", "]": "[", "}": "{"}
+_ENDING = re.compile(r"\.[a-z]\w{0,4}")
 _MAX_VALUE = 80
 """Characters of a parameter's value. Larger: parts of documents become parameters; smaller: long messages are left out."""
 _MAX_SLOTS = 4
@@ -41,10 +40,7 @@ _MIN_FIXED = 0.5
 _MIN_MATCHING = 0.75
 """The share of the other runs that must have a word for it to stay. At 1, one exception would make it a slot."""
 _GENERIC = frozenset({"value", "number", "id"})
-_PRIVATE_NAMES = frozenset(
-    {"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"}
-)
-_MISSING = object()
+_PRIVATE_NAMES = frozenset("email phone address user username customer account name token key".split())
 
 
 @dataclass(slots=True, eq=False)
@@ -58,12 +54,14 @@ class Slot:
     argument_of_tool: bool
     """Whether it is the whole argument of a plain tool."""
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a value is too long for a parameter."""
+        return any(len(value) > _MAX_VALUE or "\n" in value for value in self.values.values())
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text as fixed pieces and slots."""
 
-    pieces: tuple[str | Slot, ...]
+_Pieces = list[str | Slot]
+"""A text as fixed pieces and slots."""
 
 
 @dataclass(slots=True)
@@ -85,11 +83,13 @@ class SharedParameter:
 
 @dataclass(slots=True, kw_only=True)
 class CallTemplate:
-    """The call of a column, with a `_Text` wherever its text may differ."""
+    """The call of a column, in pieces wherever its text may differ."""
 
     model: AttemptStep
     arguments: dict[str, Any] = field(default_factory=dict)
-    slots: list[Slot] = field(default_factory=list)
+    """What is the same in all runs."""
+    pieces: dict[str, _Pieces] = field(default_factory=dict)
+    """The arguments with slots."""
     compared: bool = False
     """Whether another run made the same call."""
     open_ended: bool = False
@@ -97,14 +97,19 @@ class CallTemplate:
     examples: set[str] = field(default_factory=set)
     """Arguments whose commands differ too much: the model's own is kept, with the values that are known as parameters."""
 
+    @property
+    def slots(self) -> list[Slot]:
+        """The places where runs differ, in order."""
+        return [piece for pieces in self.pieces.values() for piece in pieces if isinstance(piece, Slot)]
+
 
 class SharedCalls:
     """The calls of all columns with common parameters."""
 
     def __init__(self, columns: Sequence[StepColumn], sources: Sequence[DraftSource]) -> None:
         self.sources = sources
-        names = _own_compounds(sources)
-        self.templates = [_TemplateBuilder(column, sources, names).template for column in columns]
+        tokens = _own_compounds(sources)
+        self.templates = [_TemplateBuilder(column, sources, tokens).template for column in columns]
         self.shared: list[SharedParameter] = []
         for column, template in zip(columns, self.templates, strict=True):
             self._share(template.slots, {step.source: step.action.index for step in reversed(column.steps)})
@@ -132,7 +137,12 @@ class SharedCalls:
         """Return the arguments of a call with its parameters in place; of a call without another the values that are known."""
         template = self.templates[number]
         names = {id(slot): f"{{{shared.parameter.name}}}" for shared in self.shared for slot in shared.slots}
-        filled = {key: _filled(value, names) for key, value in template.arguments.items()}
+        filled = {
+            key: "".join(piece if isinstance(piece, str) else names[id(piece)] for piece in template.pieces[key])
+            if key in template.pieces
+            else value
+            for key, value in template.arguments.items()
+        }
         own = template.examples if template.compared else filled.keys()
         known = self.general(template.model.source).arguments if own else None
         return {key: known(value) if known and key in own else value for key, value in filled.items()}
@@ -146,9 +156,8 @@ class SharedCalls:
         """Return how to put the parameters into a text of one run; `stated`: only those that its task names."""
         bindings = [
             Binding(parameter=shared.parameter, original=value, place=ValueSighting(Origin.USER, 0, "text"))
-            for shared in sorted(
-                self.shared, key=lambda each: len(each.runs_from(Origin.USER))
-            )  # of equal values the last
+            # Of equal values the last counts, so those that tasks name come last.
+            for shared in sorted(self.shared, key=lambda each: len(each.runs_from(Origin.USER)))
             if (len(value := shared.values.get(source, "")) > 1 or value.isdigit())
             and (source in shared.runs_from(Origin.USER) or not (stated or shared.runs_from(Origin.EXTERNAL)))
         ]
@@ -217,8 +226,8 @@ class SharedCalls:
 class _TemplateBuilder:
     """Compares the model's arguments with those of the other steps of a column."""
 
-    def __init__(self, column: StepColumn, sources: Sequence[DraftSource], names: Sequence[re.Pattern[str]]) -> None:
-        self._sources, self._names = sources, names
+    def __init__(self, column: StepColumn, sources: Sequence[DraftSource], tokens: Sequence[re.Pattern[str]]) -> None:
+        self._sources, self._tokens = sources, tokens
         model = _model_step(column)
         self._source, self._kind = model.source, model.action.kind
         self._writes_file = self._kind is ToolKind.FILE and model.action.effect is Effect.WRITE
@@ -226,92 +235,65 @@ class _TemplateBuilder:
         others = {step.source: self._typed(step) for step in same_tool if step is not model}
         self.template = CallTemplate(model=model, compared=bool(others))
         for key, value in self._typed(model).items():
-            theirs = {at: arguments.get(key, _MISSING) for at, arguments in others.items()}
-            if key in DESCRIBING:  # a sentence for people
-                shared: Any = value if 2 * sum(map(value.__eq__, theirs.values())) >= len(theirs) else _MISSING
-            else:
-                shared = self._compared(value, theirs, key=key)
-            if shared is not _MISSING:
-                self.template.arguments[key] = shared
+            theirs = {at: arguments[key] for at, arguments in others.items() if key in arguments}
+            same = sum(other == value for other in theirs.values())
+            # Of a sentence for people, the usual one stays, or none.
+            if same == len(theirs) or (key in DESCRIBING and 2 * same >= len(others)):
+                self.template.arguments[key] = value
+            elif key not in DESCRIBING:
+                self._add_pieces(key, value, theirs)
 
     def _typed(self, step: AttemptStep) -> Mapping[str, Any]:
         """Return what was typed, with the project's folder as a parameter."""
         arguments: Mapping[str, Any] = self._sources[step.source].folder.arguments(step.action.step.arguments)
         return arguments
 
-    def _compared(self, value: Any, theirs: Mapping[int, Any], *, key: str) -> Any:
-        """Return one argument with slots; `_MISSING` if it differs entirely."""
-        if isinstance(value, Mapping):
-            parts = {name: self._compared(item, _parts_at(theirs, name), key=str(name)) for name, item in value.items()}
-            return {name: item for name, item in parts.items() if item is not _MISSING}
-        if isinstance(value, list | tuple):
-            items = [self._compared(item, _parts_at(theirs, at), key=key) for at, item in enumerate(value)]
-            return [item for item in items if item is not _MISSING]
-        present = {at: other for at, other in theirs.items() if other is not _MISSING}
-        if all(other == value for other in present.values()):
-            return value
-        if isinstance(value, str):
-            return self._compared_text(value, {at: text for at, text in present.items() if isinstance(text, str)}, key)
-        return self._whole_slot(str(value), {at: str(other) for at, other in present.items()}, key)
+    def _add_pieces(self, key: str, value: Any, theirs: Mapping[int, Any]) -> None:
+        """Add an argument that differs: with slots, as an example, or not at all where it differs entirely."""
+        pieces = None
+        if isinstance(value, str) and (self._kind is not ToolKind.FUNCTION or re.search(r"\s", value)):
+            pieces = self._slotted(value, {at: text for at, text in theirs.items() if isinstance(text, str)}, key)
+            if pieces is None and self._kind is ToolKind.SHELL:
+                self.template.open_ended = True
+                self.template.examples.add(key)
+                self.template.arguments[key] = value
+                return
+        if pieces is None:
+            whole = {self._source: str(value), **{at: str(other) for at, other in theirs.items()}}
+            slot = Slot(whole, key, argument_of_tool=self._kind is ToolKind.FUNCTION)
+            if slot.is_long or (self._writes_file and key not in PATHS):
+                self.template.open_ended = True
+                return
+            pieces = [slot]
+        self.template.arguments[key] = "".join(piece for piece in pieces if isinstance(piece, str))
+        self.template.pieces[key] = pieces
 
-    def _compared_text(self, text: str, theirs: Mapping[int, str], key: str) -> Any:
-        if self._kind is ToolKind.FUNCTION and not re.search(r"\s", text):
-            return self._whole_slot(text, theirs, key)
-        words = (
-            self._names[self._source].findall(text),
-            {at: self._names[at].findall(other) for at, other in theirs.items()},
-        )
-        for whole_quotes in (False, True):  # unless the tasks name all that differs, a quoted text is one value
-            pieces = self._pieces(*words, key, whole_quotes=whole_quotes)
-            slots = [piece for piece in pieces if isinstance(piece, Slot)]
-            unstated = [slot for slot in slots if not self._is_stated(slot)]
-            if not unstated:
-                break
+    def _slotted(self, text: str, theirs: Mapping[int, str], key: str) -> _Pieces | None:
+        """Return a text with slots; nothing where too little of it is equal."""
+        words = {at: self._tokens[at].findall(other) for at, other in theirs.items()}
+        pieces = self._pieces(self._tokens[self._source].findall(text), words, key)
+        unstated = [piece for piece in pieces if isinstance(piece, Slot) and not self._is_stated(piece)]
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
         varied = sum(len(slot.values[self._source]) for slot in unstated)
         # The first words of a command say what it does; other texts may keep too little.
         little = varied and self._kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
-        if (
-            len(unstated) <= _MAX_SLOTS
-            and not little
-            and not any(map(_is_long, unstated))
-            and all(map(_is_whole, slots))
-        ):
-            self.template.slots += slots
-            return _Text(tuple(pieces))
-        if self._kind is ToolKind.SHELL:
-            self.template.open_ended = True
-            self.template.examples.add(key)
-            return text
-        if self._writes_file and key not in PATHS:
-            self.template.open_ended = True
-            return _MISSING
-        return self._whole_slot(text, theirs, key)
-
-    def _whole_slot(self, value: str, theirs: Mapping[int, str], key: str) -> Any:
-        slot = Slot({self._source: value, **theirs}, key, argument_of_tool=self._kind is ToolKind.FUNCTION)
-        if _is_long(slot):
-            self.template.open_ended = True
-            return _MISSING
-        self.template.slots.append(slot)
-        return _Text((slot,))
+        too_different = len(unstated) > _MAX_SLOTS or little or any(slot.is_long for slot in unstated)
+        return None if too_different else pieces
 
     def _is_stated(self, slot: Slot) -> bool:
         """Whether each run's task names its own value."""
         return all(self._sources[at].timeline.stated(value) is not None for at, value in slot.values.items())
 
-    def _pieces(
-        self, mine: Sequence[str], theirs: Mapping[int, Sequence[str]], key: str, *, whole_quotes: bool
-    ) -> list[str | Slot]:
+    def _pieces(self, mine: Sequence[str], theirs: Mapping[int, Sequence[str]], key: str) -> _Pieces:
         """Split the model's words into those that stay and slots."""
         matches = {at: _matching_tokens(mine, tokens) for at, tokens in theirs.items()}
         needed = len(theirs) * _MIN_MATCHING
         fixed = frozenset(i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed)
-        pieces: list[str | Slot] = []
+        pieces: _Pieces = []
         at = 0
-        for start, until in self._regions(mine, fixed, whole_quotes=whole_quotes):
+        for start, until in self._regions(mine, fixed):
             end, values = until, self._values_between(mine, theirs, matches, start, until)
-            if any("/" in value for value in values.values()) and _has_ending(mine, until):
+            if any("/" in value for value in values.values()) and _ENDING.fullmatch("".join(mine[until : until + 2])):
                 end = until + 2  # a path is one value with its ending
                 values = self._values_between(mine, theirs, matches, start, end)
             pieces += mine[at:start]
@@ -337,18 +319,15 @@ class _TemplateBuilder:
                 values[source] = "".join(tokens[first:last])
         return values
 
-    def _regions(self, mine: Sequence[str], fixed: frozenset[int], *, whole_quotes: bool) -> list[tuple[int, int]]:
+    def _regions(self, mine: Sequence[str], fixed: frozenset[int]) -> list[tuple[int, int]]:
         """Return the runs of words that differ; runs within one value are one."""
         regions: list[tuple[int, int]] = []
-        for at in range(len(mine)):
-            if at in fixed:
-                continue
-            joined = bool(regions) and self._is_one_value(mine, regions[-1], at, whole_quotes=whole_quotes)
-            start = regions.pop()[0] if joined else at
-            regions.append((start, at + 1))
+        for at in (at for at in range(len(mine)) if at not in fixed):
+            joined = bool(regions) and self._is_one_value(mine, regions[-1], at)
+            regions.append((regions.pop()[0] if joined else at, at + 1))
         return regions
 
-    def _is_one_value(self, mine: Sequence[str], before: tuple[int, int], at: int, *, whole_quotes: bool) -> bool:
+    def _is_one_value(self, mine: Sequence[str], before: tuple[int, int], at: int) -> bool:
         """Whether a word goes on with the words before it: one name, several words of the task, or one quoted text.
 
         Two values that the task names apart stay two: `s/old/new/`.
@@ -363,12 +342,7 @@ class _TemplateBuilder:
         if _GLUE.fullmatch(between):
             return not all(timeline.stated(part) is not None for part in parts)
         quoted = "".join(mine[: before[1]])
-        return (
-            whole_quotes
-            and _PROSE.fullmatch(between) is not None
-            and "\n" not in between
-            and any(quoted.count(quote) % 2 for quote in _QUOTES)
-        )
+        return all(map(_PROSE.fullmatch, between)) and any(quoted.count(quote) % 2 for quote in _QUOTES)
 
     def _slot(self, values: Mapping[int, str], of: int, key: str, *, whole: bool) -> str | Slot:
         """Return a slot; the model's text where it is an option, or too few runs have a value there."""
@@ -388,10 +362,6 @@ def _model_step(column: StepColumn) -> AttemptStep:
     )
 
 
-def _has_ending(mine: Sequence[str], end: int) -> bool:
-    return re.fullmatch(r"\.[a-z]\w{0,4}", "".join(mine[end : end + 2])) is not None and len(mine[end]) == 1
-
-
 def _own_compounds(sources: Sequence[DraftSource]) -> list[re.Pattern[str]]:
     """Return, per run, how to split its texts: `api-gateway` is one word where this task alone names it."""
     tasks = [frozenset(_COMPOUND.findall(source.trajectory.task.text)) for source in sources]
@@ -405,47 +375,6 @@ def _own_compounds(sources: Sequence[DraftSource]) -> list[re.Pattern[str]]:
     return patterns
 
 
-def _is_whole(slot: Slot) -> bool:
-    """Whether none of its values is cut across a quote or bracket."""
-    return all(map(_is_balanced, slot.values.values()))
-
-
-def _is_balanced(value: str) -> bool:
-    waiting: list[str] = []
-    for sign in _BORDERS.findall(value):
-        if waiting and waiting[-1] == _PAIRS.get(sign, sign):
-            waiting.pop()
-        else:
-            waiting.append(sign)
-    return not waiting
-
-
 def _matching_tokens(mine: Sequence[str], theirs: Sequence[str]) -> dict[int, int]:
     blocks = SequenceMatcher(a=mine, b=theirs, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
-
-
-def _parts_at(others: Mapping[int, Any], name: Any) -> dict[int, Any]:
-    """Return the parts of the others' values at the same key or position."""
-    found: dict[int, Any] = {}
-    for at, value in others.items():
-        if isinstance(value, Mapping):
-            found[at] = value.get(name, _MISSING)
-        elif isinstance(value, list | tuple) and isinstance(name, int) and name < len(value):
-            found[at] = value[name]
-    return found
-
-
-def _is_long(slot: Slot) -> bool:
-    return any(len(value) > _MAX_VALUE or "\n" in value for value in slot.values.values())
-
-
-def _filled(value: Any, names: Mapping[int, str]) -> Any:
-    """Return an argument with the names of parameters in its slots."""
-    if isinstance(value, Mapping):
-        return {key: _filled(item, names) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled(item, names) for item in value]
-    if isinstance(value, _Text):
-        return "".join(piece if isinstance(piece, str) else names[id(piece)] for piece in value.pieces)
-    return value
