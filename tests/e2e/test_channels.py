@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tacit.config import channels
 from tests.e2e.conftest import Terminal, approve_all
+from tests.e2e.test_review import with_token
 
 
 @pytest.fixture
@@ -135,3 +137,19 @@ def test_a_link_inside_an_exported_folder_is_left_alone(exporting: Terminal) -> 
     exporting.variables["TACIT_TOKEN"] = exporting.type("config", "token", "--json").json["token"]
     assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
     assert elsewhere.is_dir()
+
+
+def test_a_folder_unlocks_only_the_tools_that_a_person_ticked(exporting: Terminal) -> None:
+    asked: dict[str, object] = {"name": "weigh-the-hops", "description": "Weigh the hops.", "kind": "procedure"}
+    asked |= {"steps": ["Run `hops weigh`", "Run `hops book`", "Run `hops list`"], "tools": ["Read", "Bash(hops:*)"]}
+    version = exporting.run("propose", "-", "--json", stdin=json.dumps(asked)).json["version_id"]
+    done = with_token(exporting).run("review", version, "--approve", "--by", "ann", "--tick", "tool:Read")
+    assert done.code == 0, done.err
+    path = exporting.project / ".claude/skills/weigh-the-hops/SKILL.md"
+    assert "\nallowed-tools: Read\n" in path.read_text()
+    assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
+    path.chmod(0o644)
+    path.write_text(path.read_text().replace("allowed-tools: Read", "allowed-tools: 'Read Bash(hops:*)'"))
+    [written] = exporting.run("skills", "sync", "--json").json["folders"]
+    assert written["what"] == "written"
+    assert "\nallowed-tools: Read\n" in path.read_text()

@@ -21,6 +21,7 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.gate.review_rules import unlocked_tools
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
@@ -163,11 +164,12 @@ def _exported(context: StoreContext, root: Path) -> Iterator[_Folder]:
 
 def _write(context: StoreContext, root: Path, stored: StoredVersion) -> ExportedFolder | None:
     path, action = root / stored.version.name, "written"
+    unlocked = unlocked_tools(stored.version, context.store.approvals(stored.version.id))
     there = next((folder for folder in _exported(context, root) if folder.path == path), None)
     if there is None:
         action = "foreign" if render.find_skill_md(path) else "written"
     elif render.is_copy(there.parsed.content, stored.version.content):
-        if there.source.version.id == stored.version.id:
+        if there.source.version.id == stored.version.id and there.parsed.unlocked == unlocked:
             return None
     elif there.edited:
         action = "edited"
@@ -175,7 +177,7 @@ def _write(context: StoreContext, root: Path, stored: StoredVersion) -> Exported
         if there is not None:
             _clear(there, keep_ignore=True)
         stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
-        render.save(stored.version.content, root, stamp=stamp)
+        render.save(stored.version.content, root, stamp=stamp, unlocked=unlocked)
         if there is None and not (path / IGNORE).exists():
             (path / IGNORE).write_text("*\n", encoding="utf-8")
     return ExportedFolder(path=path, name=stored.version.name, action=action)

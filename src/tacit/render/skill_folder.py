@@ -99,13 +99,15 @@ def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed
     return replace(parsed, content=content, warnings=(*parsed.warnings, *left_out))
 
 
-def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> dict[str, bytes]:
+def files(
+    content: SkillContent, *, stamp: Mapping[str, str] | None = None, unlocked: Collection[str] | None = None
+) -> dict[str, bytes]:
     """Give the folder of a skill as path → bytes, SKILL.md first; raises `InvalidSkill` where the format cannot hold it.
 
-    Executable bits are not part of it.
+    Executable bits are not part of it. `unlocked` as for `render`.
     """
     problems = check_content(content)
-    text = render(content, stamp=stamp)
+    text = render(content, stamp=stamp, unlocked=unlocked)
     problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule in ("size", "encoding")]
     if any(problem.severity == "error" for problem in problems):
         raise invalid(content.name or "skill", problems)
@@ -131,7 +133,14 @@ def unpack(
     return replace(parsed, content=replace(parsed.content, files=listed))
 
 
-def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None, writable: bool = False) -> Path:
+def save(
+    content: SkillContent,
+    root: Path,
+    *,
+    stamp: Mapping[str, str] | None = None,
+    unlocked: Collection[str] | None = None,
+    writable: bool = False,
+) -> Path:
     """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md.
 
     It is written in its outward form (see `outward`), and for reading only unless it is to be edited: an agent that a
@@ -140,7 +149,7 @@ def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None =
     executable = {file.path for file in content.files if file.executable}
     rights = 0o644 if writable else 0o444
     written = root / content.name
-    folder = files(outward(content), stamp=stamp)
+    folder = files(outward(content), stamp=stamp, unlocked=unlocked)
     for path, data in reversed(folder.items()):  # SKILL.md last: it makes the folder a skill
         written = place(root, Path(content.name, path), data, mode=rights | (0o111 if path in executable else 0))
     return written

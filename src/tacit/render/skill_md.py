@@ -29,7 +29,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -53,6 +53,8 @@ from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write
 from tacit.render.validation import FIELDS, check_body, check_fields, normal_name, text_of
 
 PREFIX = "tacit-"
+ASKED_TOOLS = "tacit-asked-tools"
+"""The key of all tools that a skill asks for, where `allowed-tools` names fewer."""
 MARKER = "<!-- tacit: the sections below are read back as structure -->"
 STAMPS = ("skill-id", "version-id")
 """What an export may say about itself beside the content, to find its skill again."""
@@ -70,6 +72,8 @@ class Parsed:
     stamp: Mapping[str, str] = field(default_factory=dict)
     files: tuple[tuple[str, str], ...] = ()
     """Order and encoding of bundled files where those are not the usual ones."""
+    unlocked: tuple[str, ...] = ()
+    """The tools that the file unlocks in a client that reads it."""
 
 
 def parse(text: str, *, strict: bool, directory: str = "", source: str = "SKILL.md") -> Parsed:
@@ -107,12 +111,23 @@ def _half_characters(parsed: Parsed, document: FrontMatter) -> Iterator[Problem]
         yield half_character("metadata", own_line)
 
 
-def render(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> str:
-    """Write a content as a SKILL.md, strictly valid if `check_content` finds no error in it."""
+def render(
+    content: SkillContent, *, stamp: Mapping[str, str] | None = None, unlocked: Collection[str] | None = None
+) -> str:
+    """Write a content as a SKILL.md, strictly valid if `check_content` finds no error in it.
+
+    Of the tools that it asks for, `allowed-tools` names only those in `unlocked`, since clients let a skill use those.
+    """
+    tools = content.allowed_tools
+    if unlocked is not None:
+        tools = tuple(tool for tool in tools if tool in unlocked and split_tools(tool) == (tool,))
     metadata = {PREFIX + key: value for key, value in (stamp or {}).items() if key in STAMPS}
     metadata |= dict(_own_pairs(content))
+    if tools != content.allowed_tools:
+        metadata[ASKED_TOOLS] = _compact(content.allowed_tools)
+        metadata.pop(PREFIX + "allowed-tools", None)
     metadata |= {key: value for key, value in content.metadata.items() if not key.startswith(PREFIX)}
-    front = write_mapping(_top_level(content))
+    front = write_mapping(_top_level(replace(content, allowed_tools=tools)))
     if metadata:
         front += "metadata:\n" + write_mapping(metadata.items(), indent="  ")
     body = _written_body(content)
@@ -284,11 +299,13 @@ def _interpret(document: FrontMatter, directory: str) -> tuple[Parsed, list[Prob
     stamp = {key: value for key in STAMPS if (value := mine.take(key, str, ""))}
     body, structure = _read_body(document.body, mine)
     files = mine.take("files", _json_of(tuple[tuple[str, str], ...]), ())
+    unlocked = _tools(fields.get("allowed-tools"), mine)
+    asked: tuple[str, ...] = mine.take(ASKED_TOOLS.removeprefix(PREFIX), _json_of(tuple[str, ...]), ())
     known: dict[str, Any] = structure | {
         "kind": mine.take("kind", Kind, Kind.PROCEDURE),
         "portable": mine.take("portable", _flag, False),
         "shareable": mine.take("shareable", _flag, True),
-        "allowed_tools": _tools(fields.get("allowed-tools"), mine),
+        "allowed_tools": asked if set(unlocked) <= set(asked) else unlocked,
         "cues": mine.take("cues", _cues, tuple[Cue, ...]()),
     }
     known |= {name: mine.take(name, str, "") for name in _TEXTS}
@@ -304,7 +321,7 @@ def _interpret(document: FrontMatter, directory: str) -> tuple[Parsed, list[Prob
         metadata=mine.foreign | clashing,
         **known,
     )
-    return Parsed(content=content, stamp=stamp, files=files), mine.problems
+    return Parsed(content=content, stamp=stamp, files=files, unlocked=unlocked), mine.problems
 
 
 def _metadata(fields: Mapping[str, Field]) -> dict[str, str]:

@@ -95,6 +95,8 @@ class ClaudeCode:
 
     name = "claude-code"
     program = FETCHED / "claude-code" / "claude_agent_sdk" / "_bundled" / "claude"
+    allowed: ClassVar[str] = "Bash,Read,Edit,Skill"
+    """The tools that need nobody's consent."""
 
     def prepare(self, home: Path, project: Path, address: str) -> None:
         pass
@@ -110,7 +112,7 @@ class ClaudeCode:
 
     def words(self, prompt: str, *, goes_on: bool) -> list[str]:
         last = ["--continue"] if goes_on else []
-        allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash,Read,Edit,Skill"]
+        allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", self.allowed]
         return [*last, "-p", prompt, "--output-format", "stream-json", "--verbose", *allowed]
 
     def call(self, move: Move, project: Path) -> Call:
@@ -190,6 +192,12 @@ class CodexInCode(Codex):
     def call(self, move: Move, project: Path) -> Call:
         plain = super().call(move, project)
         return Call("exec", f"text(JSON.stringify(await tools.{plain.tool}({json.dumps(plain.input)})));")
+
+
+class CautiousClaudeCode(ClaudeCode):
+    """Claude Code that may load skills and has to ask for everything else, with nobody there to answer."""
+
+    allowed: ClassVar[str] = "Skill"
 
 
 CLIENTS: dict[str, Client] = {"claude-code": ClaudeCode(), "codex": Codex(), "codex-in-code": CodexInCode()}

@@ -11,19 +11,13 @@ from tacit.api import Tacit
 from tacit.domain.care import CareKind
 from tacit.store import open_store
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import CLIENTS, Client, Move, Run, missing
+from tests.e2e.loops.clients import Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import World
 from tests.unit.surfaces.hooked_project import fill
 from tests.unit.surfaces.test_hook_waiting import NPM, OLD, PNPM, RELEASE, SAME_WORK
 
-
-@pytest.fixture(params=["claude-code", "codex"])
-def client(request: pytest.FixtureRequest) -> Client:
-    client = CLIENTS[request.param]
-    if why := missing(client):
-        pytest.skip(why)
-    return client
+pytestmark = pytest.mark.parametrize("client", ["claude-code", "codex"], indirect=True)
 
 
 def test_a_real_sessions_end_leaves_merge_contradiction_and_stale_skill_for_the_person(world: World) -> None:

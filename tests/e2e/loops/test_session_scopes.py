@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import CLIENTS, Client, Delegate, Move, Run, missing
+from tests.e2e.loops.clients import Delegate, Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import World
 
@@ -17,14 +17,8 @@ FIRST, SECOND = "SUBTASK-ONE: ask around.", "SUBTASK-TWO: look around."
 SESSION = "0b4dd5c2-6a38-4a6f-9a55-0f1d7c2f9a01"
 ADVICE = "Have the rates compiled before any report is written."
 
-
-@pytest.fixture(params=["claude-code"])
-def client(request: pytest.FixtureRequest) -> Client:
-    """Only Claude Code has subagents whose calls have hooks."""
-    client = CLIENTS[request.param]
-    if why := missing(client):
-        pytest.skip(why)
-    return client
+pytestmark = pytest.mark.parametrize("client", ["claude-code"], indirect=True)
+"""Only Claude Code has subagents whose calls have hooks."""
 
 
 def test_two_subagents_of_one_run_share_a_note(world: World) -> None:

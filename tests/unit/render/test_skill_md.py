@@ -177,6 +177,23 @@ class TestEditing:
         assert parse(changed, strict=True).content.allowed_tools == ("Read", "Write")
 
 
+class TestUnlockedTools:
+    ASKING = replace(LEARNED, allowed_tools=("Bash(make:*)", "Read", "two words"))
+
+    @pytest.mark.parametrize("unlocked", [(), ("Read",), ("Read", "Bash(make:*)"), ("two words",)])
+    def test_a_file_unlocks_no_more_and_still_says_what_is_asked_for(self, unlocked: tuple[str, ...]) -> None:
+        text = render(self.ASKING, unlocked=unlocked)
+        front = yaml.safe_load(text.split("---\n")[1])
+        plain = [tool for tool in self.ASKING.allowed_tools if tool in unlocked and tool != "two words"]
+        assert front.get("allowed-tools", "") == " ".join(plain)
+        parsed = parse(text, strict=True)
+        assert (parsed.content, parsed.unlocked) == (self.ASKING, tuple(plain))
+
+    def test_a_tool_that_was_written_in_by_hand_is_an_edit(self) -> None:
+        text = render(self.ASKING, unlocked=("Read",)).replace("allowed-tools: Read", "allowed-tools: Read Write")
+        assert parse(text, strict=True).content.allowed_tools == ("Read", "Write")
+
+
 class TestLenient:
     def test_a_stray_colon_is_mended_with_a_warning(self) -> None:
         text = "---\nname: a\ndescription: Use this when: a person asks\n  for more: of it\nlicense: MIT\n---\nx\n"

@@ -272,7 +272,8 @@ def export(
 
     --all leaves out other people's preferences, because agents read such folders; a person may name them.
 
-    Remote images, tags that run or fetch, and links that run code are written so that no viewer acts on them.
+    Remote images, tags that run or fetch, and links that run code are written so that no viewer acts on them. Of the tools that
+    a skill asks for, only those that a person unlocked stand in `allowed-tools`.
     """
     if bool(references) == everything:
         hint = "tacit skills export NAME --to .agents/skills"
@@ -292,7 +293,9 @@ def export(
                 message = f"{target} already contains a skill with another text"
                 raise Refusal(message, code="folder_taken", hint="import it first, or pass --force")
         stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
-        written.append(str(render.save(stored.version.content, folder, stamp=stamp, writable=writable)))
+        unlocked = ctx.memory.reviews.unlocked_tools([stored.version.id])
+        saved = render.save(stored.version.content, folder, stamp=stamp, unlocked=unlocked, writable=writable)
+        written.append(str(saved))
     ctx.report({"written": written}, *(f"wrote {safe(path)}" for path in written))
 
 
