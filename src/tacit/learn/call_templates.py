@@ -214,7 +214,12 @@ class SharedCalls:
             if slot.argument_of_tool:
                 return slot.key
         votes = [
-            role_of(value, self.sources[at].timeline.user_text, calls=self.sources[at].typed)
+            role_of(
+                value,
+                self.sources[at].timeline.user_text,
+                calls=self.sources[at].typed,
+                values={each.values.get(at, "") for each in self.shared},
+            )
             for at, value in sorted(shared.values.items())
         ]
         telling = [vote for vote in votes if vote.lower() not in _GENERIC]

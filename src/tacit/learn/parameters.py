@@ -7,7 +7,7 @@ so that external text does not enter the skill. Other values stay. Filling in th
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -50,6 +50,7 @@ _SHORT_FLAG = re.compile(r"(?<!\S)-[a-z]{0,2}([mb])\s+[\"'`]?$")
 _LONG_FLAG = re.compile(r"(?<!\S)--?([a-zA-Z][\w-]+)(?:=|\s+)[\"'`]?$")
 _SQL_WORD = re.compile(rf"\b({'|'.join(_SQL)})\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?[\"'`]?$")
 _KEY = re.compile(r"\b([A-Za-z]\w*)[\"']?\s?[:=]\s?[\"'`]?$")
+_RESOURCE = re.compile(r"\b(deployment|statefulset|daemonset|job|pod|service)/$")
 _VERSIONED = re.compile(r"(?:\[[\w,]+\])?\s?(?:==|>=|~=|@\^?|@~?)\s?v?[\d{]")
 _INSIDE = re.compile(r"[\w.]")
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
@@ -64,9 +65,10 @@ def identifier(text: str) -> str:
     return name if name[:1].isalpha() else "value"
 
 
-def role_of(value: str, task: str, *, calls: Sequence[str]) -> str:
-    """Name the role of a value."""
-    return _role_by_format(value) or _role_in_task(value, task) or _role_in_calls(value, calls) or _role_by_shape(value)
+def role_of(value: str, task: str, *, calls: Sequence[str], values: Collection[str] = ()) -> str:
+    """Name the role of a value; another value of the same run, such as the image in `ledger:2.4.1`, is no role."""
+    found = _role_by_format(value) or _role_in_task(value, task) or _role_in_calls(value, calls)
+    return found if found and found not in values else _role_by_shape(value)
 
 
 def _role_by_format(value: str) -> str:
@@ -104,6 +106,8 @@ def _role_in_calls(value: str, calls: Sequence[str]) -> str:
             return flag
         if word := _first(_SQL_WORD, before):
             return _SQL[word]
+        if resource := _first(_RESOURCE, before):
+            return resource
         key = _first(_KEY, before)
         if len(key) > 1 and key.lower() not in _NO_KEYS:
             return key
@@ -288,7 +292,9 @@ class _Finder:
                 continue
             place = self.timeline.first_seen(piece, before=action.index)
             if place is not None and place.origin is Origin.USER:
-                self._add(piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed))
+                self._add(
+                    piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed, values=self._named)
+                )
 
     def workspace(self, action: ToolCall, leaf: str) -> None:
         """Bind the folder of the attempt."""

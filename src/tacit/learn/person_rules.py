@@ -326,7 +326,7 @@ def _sessions(mentions: Iterable[_Mention]) -> int:
     tasks: dict[str, frozenset[str]] = {}
     for each in mentions:
         task = term_set(_ADDRESS.sub("", each.outline.task))
-        if not any(len(task) > _LONG and jaccard(task, known) >= _SAME for known in tasks.values()):
+        if not any(len(task) >= _LONG and jaccard(task, known) >= _SAME for known in tasks.values()):
             tasks.setdefault(each.outline.session_id or each.outline.trajectory_id, task)
     return len(tasks)
 

@@ -181,6 +181,21 @@ def test_value_that_every_task_names_is_a_parameter_though_nothing_marks_it() ->
     assert {parameter.reading for parameter in found.content.parameters} == {"task", ""}
 
 
+def test_parameter_is_not_named_after_the_value_of_another_one() -> None:
+    def rolled(service: str, version: str) -> Trajectory:
+        return attempt(
+            f"Roll {service} forward to {version} and wait until it is healthy",
+            bash(f"kubectl set image deployment/{service} {service}=reg.example/{service}:{version}"),
+            bash(f"kubectl rollout status deployment/{service}"),
+            bash(f"curl -fsS http://{service}.apps/healthz"),
+        )
+
+    found = agreed([rolled("ledger", "2.4.1"), rolled("geo", "0.9.3"), rolled("mail", "7.0.0")])
+    assert names(found) == ["deployment", "version"]
+    checks = [condition.check for condition in found.content.postconditions]
+    assert checks == ["kubectl rollout status deployment/{deployment}", "curl -fsS http://{deployment}.apps/healthz"]
+
+
 @pytest.mark.parametrize("count", [3, 5])
 def test_step_that_all_took_with_an_option_of_their_own_stays(count: int) -> None:
     made = [

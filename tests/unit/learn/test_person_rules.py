@@ -184,6 +184,18 @@ def test_continued_session_and_task_that_is_started_again_count_once() -> None:
     assert repeated(again) == []
 
 
+def test_tasks_that_differ_in_their_values_alone_are_no_wish() -> None:
+    tasks = [
+        f"Add a nullable column {column} to the {table} table with a migration"
+        for column, table in (("phone", "invoices"), ("weight", "orders"), ("locale", "users"))
+    ]
+    told = [
+        dataclasses.replace(each, task=dataclasses.replace(each.task, text=task), id="")
+        for each, task in zip(sessions(*tasks), tasks, strict=True)
+    ]
+    assert repeated(told) == []
+
+
 def test_wish_is_proposed_again_only_when_it_is_said_again() -> None:
     told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
     assert repeated(told, waiting={told[0].id}) == []
