@@ -36,13 +36,13 @@ CLIENT = "client"
 SAME_MOMENT = timedelta(seconds=10)
 """A hook answers at the time of the message; the client may date the message slightly later."""
 BEFOREHAND = timedelta(minutes=5)
-"""How long before the first step an explicit query may come."""
+"""How long before the first step an explicit query may come: an agent asks and then begins."""
 PARENT = timedelta(hours=1)
-"""How long before a subagent starts its parent may have been shown a skill."""
+"""How long before a subagent starts its parent may have been shown a skill: work is handed on in the same sitting."""
 LASTING = timedelta(days=1)
-"""The longest time between showing a skill and the end of the run."""
+"""The longest time between showing a skill and the evidence of it: a session that stays open for days is dated by its use."""
 SWEPT = timedelta(days=30)
-"""How far back uncredited uses are searched."""
+"""How far back uncredited uses are searched: older transcripts are mostly pruned, and each search reads all uses."""
 TACIT = "tacit"
 _USE_ID = re.compile(r"\bu_[0-9a-f]{10,32}\b")
 """A full use id over MCP, its first digits on the command line."""

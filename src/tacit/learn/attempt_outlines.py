@@ -39,7 +39,7 @@ MAX_READINGS = 60
 MAX_FACTS = 160
 _MAX_ARGUMENTS = 2_000
 """Characters of the task, calls of each sort, facts of one answer, and characters of one call's arguments that an outline
-keeps. They bound its size: all outlines are held at once.
+keeps. They bound its size: all outlines are in memory at once.
 """
 MAX_COMMAND = 400
 MAX_EDITS = 10

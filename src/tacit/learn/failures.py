@@ -1,4 +1,4 @@
-"""Why an attempt failed, held against successful attempts at the same task, and the pitfalls of a skill that follow from it.
+"""Why an attempt failed, compared with successes at the same task, and the pitfalls of a skill that follow from it.
 
 Only calls that change something are compared: shell commands by program and subcommand, edits by path, plain tools by name
 and arguments. A change that the successful attempts did not make is at fault. A failure at a task that nobody solved is not

@@ -21,14 +21,17 @@ from tacit.text.command_forms import CommandForm, same_goal, wrapper_of
 from tacit.text.error_signatures import masked_line, may_pass, missing_name, shows_failure, tells
 
 MIN_SESSIONS = 2
+"""Sessions that must have used a fix; one alone may be an accident of that day."""
 MIN_SHARE = 0.5
 """Of the sessions that met the error and got past it, the share that must have used the fix."""
 MAX_CHANCE = 0.01
 """How likely it may be that a command or an edit lay between failures and successes by chance, as often as it was done."""
 MIN_SIGNATURE = 8
+"""Characters of a masked error line; a shorter one is printed by errors of every kind."""
 MAX_TYPED = 160
+"""Characters of a fix as typed; a longer one is a script of the moment, and no agent reads it in a warning."""
 MAX_BETWEEN = 40
-"""Calls within which the goal must be tried again."""
+"""Calls within which the goal must be tried again; what is tried much later is another piece of work."""
 _CHECKING = frozenset({"--check", "--diff", "--list", "-l"})
 _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".split())
 CODE_FILE = re.compile(

@@ -23,7 +23,7 @@ from tacit.store import Store
 from tacit.text.tool_calls import Effect, tool_call, tool_calls
 
 MOST_MET = 24
-"""Friction entries stored per run; more would add nothing new."""
+"""Friction entries stored per run: a revision needs the same friction in several runs, not all of one."""
 
 
 def note_friction(store: Store, trajectory: Trajectory, shown: Mapping[str, int], *, at: datetime) -> list[Remark]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
@@ -28,7 +28,7 @@ from tacit.text.command_forms import command_forms
 from tacit.text.opposition import opposed
 from tacit.text.shell import Command
 from tacit.text.similarity import jaccard
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, tool_calls
+from tacit.text.tool_calls import Effect, ToolCall, changes_nothing, tool_calls
 from tacit.text.words import STOP_WORDS, stem, term_set, terms
 
 _NAME_WORDS = 6
@@ -177,9 +177,9 @@ def _name_words(rule: str) -> list[str]:
 
 # --- wishes that are repeated -----------------------------------------------------------------------------------------
 
-MIN_SESSIONS = 3
+MIN_REPEATS = 3
 """Sessions in which a person must have asked for the same means."""
-MIN_SHARE = 0.15
+MIN_REPEATED_SHARE = 0.15
 """Of a project's sessions, the share that must have asked for it: what is asked for less often belongs to those tasks."""
 MIN_SAME = 2
 """Sessions in which a person must have said nearly the same words."""
@@ -251,7 +251,7 @@ def repeated_wishes(
     for project, mentions in by_project.items():
         for name, group in _groups(mentions[-_MAX_MENTIONS:]):
             general = [each for each in group if not ONE_TIME.search(each.clause) and not _PATH.search(each.clause)]
-            is_usual = _is_unasked(general) or _sessions(general) >= MIN_SHARE * len(sessions[project])
+            is_usual = _is_unasked(general) or _sessions(general) >= MIN_REPEATED_SHARE * len(sessions[project])
             if general and is_usual and group[-1].outline.trajectory_id in waiting:
                 yield _repeated(name, general, trajectory_of)
 
@@ -294,7 +294,7 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
     long = [
         each for each in _long_requests(left) if not any(each.wish is one.wish for group in groups for one in group)
     ]
-    for group in (*groups, *_alike(long, MIN_SESSIONS), *_alike(long, MIN_SAME, same=_VERBATIM)):
+    for group in (*groups, *_alike(long, MIN_REPEATS), *_alike(long, MIN_SAME, same=_VERBATIM)):
         if id(group[0]) not in taken:
             taken |= {id(each) for each in group}
             yield _name_words(rule_of(group[0].clause)), group
@@ -339,7 +339,7 @@ def _fresh(mentions: list[_Mention]) -> list[_Mention]:
 def _is_repeated(group: Sequence[_Mention]) -> bool:
     """Whether enough sessions ask for it, in different words, and the opposite is neither said last nor half as often."""
     wanted = [each for each in group if not each.against]
-    several = _sessions(wanted) >= MIN_SESSIONS and len({each.clause for each in wanted}) > 1
+    several = _sessions(wanted) >= MIN_REPEATS and len({each.clause for each in wanted}) > 1
     return several and not group[-1].against and 2 * (len(group) - len(wanted)) < len(wanted)
 
 
@@ -351,7 +351,7 @@ def _is_unasked(group: Sequence[_Mention]) -> bool:
 def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
     """Make a rule of the mention that is most like the other early ones, so that later ones do not change it."""
     clear = [each for each in group if len(each.words) > 2 and not _PRONOUN.search(each.clause)]
-    early = (clear or group)[:MIN_SESSIONS]
+    early = (clear or group)[:MIN_REPEATS]
     chosen = max(early, key=lambda one: sum(jaccard(one.words, each.words) for each in early))
     cited = list({each.outline.trajectory_id: each for each in (chosen, *group)}.values())
     origins = FieldOrigins(load=trajectory_of)
@@ -416,21 +416,15 @@ def taken_back(
 # --- the corrected action ---------------------------------------------------------------------------------------------
 
 _MAX_BEFORE, _MAX_AFTER = 12, 6
+"""Calls before and after the message among which the corrected one and the one in its place are looked for."""
 _MAX_SHOWN = 120
 _TELLING = 4  # letters of a word in a long flag that say something
-_IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_POINTED = re.compile(
-    r"`([^`\n]{1,80})`|\b(\w[\w.]*)\(\)|\b(?:us(?:e|es|ing)|prefer|avoid|of|than|not|never|no|over|with|import(?:ing)?|call(?:ing)?)"
-    r"\s+(?:the\s+|a\s+|our\s+)?([^\W\d][\w.]*\w)",
-    re.IGNORECASE,
-)
-"""What a sentence points at by name: set as code, or after "use", "instead of", "not" and the like."""
 _TOKEN = re.compile(r"(?<!\w)--?[a-z][\w-]*|[^\W_](?:[\w./-]*\w)?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """The corrected action, what was done in its place, and the words for both."""
+    """The corrected command, what was run in its place, and the words for both."""
 
     before: ToolCall
     after: ToolCall
@@ -451,87 +445,38 @@ class Swap:
 
 
 def swap_of(sentence: str, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Swap | None:
-    """The first thing done after the correction that stands for something done before it, the last of those first."""
-    message_text = _MessageText(sentence)
-    later = islice((action for action in after if action.worked and action.effect is not Effect.READ), _MAX_AFTER)
-    earlier = [action for action in before if action.effect is not Effect.READ][-_MAX_BEFORE:][::-1]
-    return next((found for action in later for found in _swaps(action, earlier, message_text)), None)
+    """Return the first command after the correction that stands for one before it, the last of those first."""
+    named = {word.lower() for word in _TOKEN.findall(sentence)}
+    named |= {stem(word) for word in named}
+    later = islice((call for call in after if call.worked and call.effect is not Effect.READ), _MAX_AFTER)
+    earlier = [call for call in before if call.effect is not Effect.READ][-_MAX_BEFORE:][::-1]
+    for call, other in product(later, earlier):
+        checks = call.effect is other.effect is Effect.CHECK
+        for old, new in product(other.programs, call.programs):
+            looks = changes_nothing(old) or changes_nothing(new)
+            if words := () if looks else _words(old, new, named, checks=checks):
+                return Swap(before=other, after=call, old=old.text, new=new.text, words=words)
+    return None
 
 
-def _swaps(action: ToolCall, earlier: Sequence[ToolCall], message_text: _MessageText) -> Iterator[Swap]:
-    if action.kind is ToolKind.SHELL:
-        for other in earlier:
-            if other.kind is ToolKind.SHELL:
-                yield from _commands(other, action, message_text)
-    for edit in action.edits:
-        hunks = ((hunk.old, hunk.new) for hunk in edit.hunks if hunk.old and hunk.new)
-        written = next((other for other in earlier if any(mine.file == edit.file for mine in other.edits)), None)
-        if written is not None:
-            yield from (swap for old, new in hunks if (swap := _texts((written, action), old, new, message_text)))
-
-
-def _commands(earlier: ToolCall, later: ToolCall, message_text: _MessageText) -> Iterator[Swap]:
-    for old in earlier.programs:
-        for new in later.programs:
-            if changes_nothing(old) or changes_nothing(new):
-                continue
-            words = _words(old, new, message_text, checks=earlier.effect is later.effect is Effect.CHECK)
-            if words:
-                yield Swap(before=earlier, after=later, old=old.text, new=new.text, words=words)
-
-
-def _words(old: Command, new: Command, message_text: _MessageText, *, checks: bool) -> tuple[str, ...]:
-    """What is wanted of the new command, if the person named it; nothing if the two are not about the same."""
+def _words(old: Command, new: Command, named: Collection[str], *, checks: bool) -> tuple[str, ...]:
+    """Return what is wanted of the new command, if the person named it; nothing if the two are not about the same."""
     if old.program == new.program:
-        if old.subcommand != new.subcommand:
-            return ()
-        gained, lost = (message_text.flags(set(a.flags) - set(b.flags)) for a, b in ((new, old), (old, new)))
+        gained, lost = (
+            sorted(flag for flag in set(one.flags) - set(other.flags) if _is_named(flag, named))
+            for one, other in ((new, old), (old, new))
+        )
         flags = ("with", *gained) if gained else ("without", *lost)
-        return (new.program, *new.subcommand.split(), *flags) if gained or lost else ()
+        is_same = old.subcommand == new.subcommand and (gained or lost)
+        return (new.program, *new.subcommand.split(), *flags) if is_same else ()
     about = (old.subcommand and old.subcommand == new.subcommand) or set(old.operands) & set(new.operands)
-    if (about or checks) and message_text.programs([new.program, *new.runner.split(), old.program]):
+    programs = {program.lower() for program in (new.program, *new.runner.split(), old.program)}
+    if (about or checks) and not programs.isdisjoint(named):
         return ("use", *new.runner.split(), new.program, "not", old.program)
     return ()
 
 
-def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, message_text: _MessageText) -> Swap | None:
-    """An edit that took out one name and put in another, where the person named both."""
-    before, after = (dict.fromkeys(_IDENTIFIER.findall(text)) for text in (old, new))
-    lost, gained = [name for name in before if name not in after], [name for name in after if name not in before]
-    meant, unmeant = message_text.names(gained), message_text.names(lost)
-    if not meant or not unmeant:
-        return None
-    words = ("use", meant[0], "not", unmeant[0])
-    shown = (_line(old, unmeant), _line(new, meant))
-    return Swap(before=actions[0], after=actions[1], old=shown[0], new=shown[1], words=words)
-
-
-def _line(text: str, names: Sequence[str]) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if any(name in line for name in names)), lines[0] if lines else "")
-
-
-class _MessageText:
-    """The words of a sentence, and those that point at something by its name."""
-
-    def __init__(self, sentence: str) -> None:
-        words = {word.lower() for word in _TOKEN.findall(sentence)}
-        self._words = frozenset(words | {stem(word) for word in words})
-        pointed = (word for found in _POINTED.findall(sentence) for part in found for word in _IDENTIFIER.findall(part))
-        self._pointed = frozenset(word for word in pointed if word.lower() not in STOP_WORDS)
-
-    def programs(self, programs: Sequence[str]) -> list[str]:
-        """The programs that are named."""
-        return [program for program in programs if program.lower() in self._words]
-
-    def flags(self, flags: Iterable[str]) -> list[str]:
-        """The flags that are named, as they are or by a word of theirs."""
-        return sorted(flag for flag in flags if flag in self._words or self._by_word(flag))
-
-    def names(self, names: Sequence[str]) -> list[str]:
-        """The names in a program text that the sentence points at."""
-        return [name for name in names if name in self._pointed]
-
-    def _by_word(self, flag: str) -> bool:
-        words = flag.strip("-").partition("=")[0].split("-") if flag.startswith("--") else []
-        return any(len(word) >= _TELLING and stem(word) in self._words for word in words)
+def _is_named(flag: str, named: Collection[str]) -> bool:
+    """Whether a flag is named, as it is or by a word of it."""
+    words = flag.strip("-").partition("=")[0].split("-") if flag.startswith("--") else []
+    return flag in named or any(len(word) >= _TELLING and stem(word) in named for word in words)

@@ -29,11 +29,11 @@ from tacit.text.programs import CHECKERS, FOLDER_FLAGS, FORMATTERS
 from tacit.text.words import estimate_tokens
 
 MADE_BY = "tacit.facts/1"
-MIN_SESSIONS = 2
+MIN_USING = 2
 HALF_LIFE = 10
 """Sessions after which a use counts half."""
 MIN_CONVENTION = 3
-MIN_SHARE = 0.6
+MIN_CONVENTION_SHARE = 0.6
 """Sessions that must keep to a way for it to be the project's, and their share of those that had the choice."""
 MAX_SOURCES = 5
 MAX_FOLDERS = 3
@@ -184,10 +184,14 @@ class _FactCounter:
         """Whether enough sessions agree; a way of naming is one that most of them keep."""
         used = len(uses.used)
         if purpose in (Purpose.COMMIT, Purpose.BRANCH):
-            return bool(command) and used >= MIN_CONVENTION and used >= MIN_SHARE * len(self._by_purpose[purpose])
+            return (
+                bool(command)
+                and used >= MIN_CONVENTION
+                and used >= MIN_CONVENTION_SHARE * len(self._by_purpose[purpose])
+            )
         if purpose is Purpose.MISSING:
-            return used >= MIN_SESSIONS and 2 * len(self._found[command]) <= used
-        least = MIN_SESSIONS if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
+            return used >= MIN_USING and 2 * len(self._found[command]) <= used
+        least = MIN_USING if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
         typed = _common_words(command, uses.typed.values())
@@ -202,7 +206,11 @@ class _FactCounter:
         uses = self.uses[purpose, command]
         before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
         is_check = purpose is None or purpose in _CHECKING_PURPOSES
-        usual = is_check and before >= MIN_CONVENTION and before >= MIN_SHARE * len(self._by_purpose[Purpose.COMMIT])
+        usual = (
+            is_check
+            and before >= MIN_CONVENTION
+            and before >= MIN_CONVENTION_SHARE * len(self._by_purpose[Purpose.COMMIT])
+        )
         meant = all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check`
         folders = _usual_folders(uses.typed)
         called: dict[str, list[str]] = defaultdict(list)
@@ -355,7 +363,7 @@ def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Cou
         for word, following in {(word, "" if after.startswith("-") else after) for word, after in pairs}:
             for key in {(word, ""), *([(word, following), (word, _ANY)] if following else [])}:
                 used[key] += share
-    least = MIN_SHARE * len(calls)
+    least = MIN_CONVENTION_SHARE * len(calls)
     usual = {word for (word, value), share in used.items() if not value and share >= least}
     own = command.split()
     best = max(typed, key=lambda words: (len(usual.intersection(words)), len(typed[words]), -len(words), words))
@@ -405,7 +413,7 @@ def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) 
     """Return the folders that a good part of the sessions run it in; nothing where that is the root, or differs."""
     sessions = {folder: len(set().union(*calls.values())) for folder, calls in typed.items()}
     ordered = sorted(sessions, key=lambda folder: (-sessions[folder], folder))
-    usual = [folder for folder in ordered if 2 * sessions[folder] >= max(2 * MIN_SESSIONS, sessions[ordered[0]])]
+    usual = [folder for folder in ordered if 2 * sessions[folder] >= max(2 * MIN_USING, sessions[ordered[0]])]
     inside = [folder for folder in usual if not folder.startswith(("/", "~", "$", ".."))][:MAX_FOLDERS]
     return tuple(inside) if any(inside) else ()
 

@@ -29,7 +29,7 @@ class AttemptNoteKind(StrEnum):
     RECOVERED_ERROR = "recovered_error"
     WORKING_COMMAND = "working_command"
     CORRECTION = "correction"
-    SKIPPED = "held"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

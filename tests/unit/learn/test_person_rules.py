@@ -313,16 +313,6 @@ def test_word_with_a_refusal_that_the_agent_followed_is_a_rule() -> None:
             ],
         ),
         (
-            "use-log-not-print",
-            edit("a.py", "x = 1", "print(1)"),
-            edit("a.py", "print(1)", "log(1)"),
-            [
-                "No, don't use print for that - in this project we always use the `log` helper.",
-                "Use the log helper instead of print here.",
-                "never use print() here, always use `log`",
-            ],
-        ),
-        (
             "pytest-with-q-x",
             bash("pytest"),
             bash("pytest -x -q"),
@@ -351,18 +341,6 @@ def test_one_correction_has_one_name_in_any_wording(
         ("Always run the linter before you commit", bash("git commit -m x"), bash("git commit -m x -a"), "other flag"),
         ("use pnpm here, not npm", bash("npm install"), bash("pnpm test"), "not the same thing done"),
         ("we use pnpm here", bash("cat a"), bash("pnpm install"), "nothing was done before it"),
-        (
-            "Never use print in the tests",
-            edit("b.py", "a", "print(1)"),
-            edit("a.py", "print(1)", "log(1)"),
-            "elsewhere",
-        ),
-        (
-            "Always add type hints here",
-            edit("a.py", "x", "for y in z: a"),
-            edit("a.py", "for y in z: a", "q(z)"),
-            "no name",
-        ),
     ],
 )
 def test_pair_that_the_words_do_not_mean_is_not_shown(

@@ -83,7 +83,7 @@ def test_planning_and_asking_tacit_do_not_count_as_steps() -> None:
 
 def test_success_that_rests_on_one_of_many_calls_says_so() -> None:
     looking = [bash(f"cat file{number}.txt") for number in range(5)]
-    (note,) = notes(distil(attempt("Do it", *looking, bash("touch a")), VERIFIED), "held")
+    (note,) = notes(distil(attempt("Do it", *looking, bash("touch a")), VERIFIED), "skipped")
     assert note.detail["reason"] == "too_simple_1_steps"
     assert note.detail["actions"] == "6"
 

@@ -23,7 +23,7 @@ _MAX_FIELDS = 24
 _MAX_LEAVES = 1_500
 """Values of one answer that are compared."""
 _MAX_VALUES = 6_000
-"""Values of all answers before a call that are held at once."""
+"""Values of all answers before a call that are in memory at once."""
 _WORD_VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+){0,3}")
 _ODD_FIELD = re.compile(r'["{}\n]| = | and | where | in task')
 _WORTH = 0.05

@@ -17,7 +17,7 @@ from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import CALL_TAG, MADE_BY_READING, RULE_KINDS, Kind, Provenance, SkillContent, SkillVersion
 from tacit.domain.trajectory import Origin, lowest
-from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, ProposedKind, plain
+from tacit.learn.reading.proposals import STORED_AS, Proposal, ProposedKind, SupportedProposal, plain
 from tacit.learn.wording import slug
 from tacit.text.command_forms import command_forms
 from tacit.text.error_signatures import masked_line, tells
@@ -46,7 +46,7 @@ _CONTRADICTS = "**Contradicts.** {}"
 class ProposalGroup:
     """Proposals that say the same, the best one first."""
 
-    members: list[HeldProposal]
+    members: list[SupportedProposal]
     text: str = ""
     """A sentence for all of them; empty: that of the first."""
     title: str = ""
@@ -84,10 +84,10 @@ class ProposalGroup:
         self.members += other.members
 
 
-def group_alike(held: Sequence[HeldProposal]) -> list[ProposalGroup]:
+def group_alike(supported: Sequence[SupportedProposal]) -> list[ProposalGroup]:
     """Join proposals of nearly the same words, in the order in which they came."""
     groups: list[ProposalGroup] = []
-    for each in held:
+    for each in supported:
         single = ProposalGroup([each])
         same = next((group for group in groups if _is_alike(group, single)), None)
         if same is None:

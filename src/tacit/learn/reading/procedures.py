@@ -16,12 +16,12 @@ from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillConten
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.learn.reading.consolidation import MADE_BY
 from tacit.learn.reading.digest import SessionRecord, digest_within
-from tacit.learn.reading.proposals import HeldProposal, Proposal, ProposedKind, Quote, RecordCheck
+from tacit.learn.reading.proposals import Proposal, ProposedKind, Quote, RecordCheck, SupportedProposal
 from tacit.learn.wording import slug
 
 MAX_TOKENS = 5_200
 MAX_SESSIONS = 6
-MIN_SHARE = 1_000
+MIN_TOKENS_EACH = 1_000
 """Tokens that each session has at least in a request."""
 MAX_STEPS = 20
 MAX_PITFALLS = 3
@@ -30,7 +30,7 @@ _PARAMETER = re.compile(r"\{(\w{1,40})\}")
 
 def procedure_material(title: str, records: Sequence[SessionRecord]) -> str:
     """Return the records of some sessions, each told in its share of the limit."""
-    share = max(MIN_SHARE, MAX_TOKENS // max(1, len(records)))
+    share = max(MIN_TOKENS_EACH, MAX_TOKENS // max(1, len(records)))
     digests = (f"## session {number}\n{digest_within(record, share)}" for number, record in enumerate(records, start=1))
     return "\n\n".join([f"title: {title}", *digests])
 
@@ -40,12 +40,12 @@ def procedure_candidate(
 ) -> Candidate | None:
     """Make the procedure of an answer; nothing where fewer than two steps are borne out."""
     checks = [RecordCheck(record) for record in records]
-    kept: list[tuple[SkillStep, HeldProposal]] = []
+    kept: list[tuple[SkillStep, SupportedProposal]] = []
     entries = answer.get("steps")
     for entry in entries[:MAX_STEPS] if isinstance(entries, list) else ():
         if (
             isinstance(entry, Mapping)
-            and (found := _held_step(title, entry, checks))
+            and (found := _supported_step(title, entry, checks))
             and (made := _step(entry, records))
         ):
             kept.append((made, found))
@@ -57,7 +57,7 @@ def procedure_candidate(
     if len(kept) < 2 or not described:
         return None
     beside = (described, when, *pitfalls)
-    origin = lowest([*(held.origin for _, held in kept), *(whole.origin_of_text(text) for text in beside if text)])
+    origin = lowest([*(each.origin for _, each in kept), *(whole.origin_of_text(text) for text in beside if text)])
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=slug(title.split()) or "procedure",
@@ -68,12 +68,12 @@ def procedure_candidate(
         parameters=_parameters([step for step, _ in kept]),
         pitfalls=tuple(Pitfall(text=each) for each in pitfalls if each)[:MAX_PITFALLS],
     )
-    spans = tuple(dict.fromkeys(span for _, held in kept for span in held.spans))
-    grounding: dict[str, tuple[Span, ...]] = {f"steps.{n}": held.spans for n, (_, held) in enumerate(kept)}
+    spans = tuple(dict.fromkeys(span for _, each in kept for span in each.spans))
+    grounding: dict[str, tuple[Span, ...]] = {f"steps.{n}": each.spans for n, (_, each) in enumerate(kept)}
     worded = ("name", "description", "category", "example_queries", "parameters", "pitfalls")
     filled = [name for name in worded if getattr(content, name)]
     grounding |= dict.fromkeys(filled, spans)
-    origins = dict.fromkeys(filled, origin) | {f"steps.{n}": held.origin for n, (_, held) in enumerate(kept)}
+    origins = dict.fromkeys(filled, origin) | {f"steps.{n}": each.origin for n, (_, each) in enumerate(kept)}
     return Candidate(
         content=content,
         scope=scope,
@@ -88,20 +88,20 @@ def procedure_candidate(
     )
 
 
-def _held_step(title: str, entry: Mapping[str, Any], checks: Sequence[RecordCheck]) -> HeldProposal | None:
+def _supported_step(title: str, entry: Mapping[str, Any], checks: Sequence[RecordCheck]) -> SupportedProposal | None:
     """Return what a step rests on; nothing where no session shows it."""
     text, command = _line(entry.get("text")), _line(entry.get("command"))
     written = f"{text} `{_PARAMETER.sub('<value>', command)}`" if command else text
     quotes = entry.get("evidence")
-    for number, check in enumerate(checks, start=1):
+    for number, checker in enumerate(checks, start=1):
         evidence = tuple(
             Quote(each["step"], str(each.get("quote", "")))
             for each in (quotes if isinstance(quotes, list) else ())
             if isinstance(each, Mapping) and each.get("session") == number and isinstance(each.get("step"), int)
         )
         proposal = Proposal(kind=ProposedKind.PROCEDURE, title=title, text=written, evidence=evidence)
-        found = check.hold(proposal) if text and evidence else None
-        if isinstance(found, HeldProposal):
+        found = checker.check(proposal) if text and evidence else None
+        if isinstance(found, SupportedProposal):
             return found
     return None
 

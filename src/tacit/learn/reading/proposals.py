@@ -1,4 +1,4 @@
-"""What a model proposes after reading a session, held against the record of that session.
+"""What a model proposes after reading a session, checked against the record of that session.
 
 A proposal stays only where one of its quotes is in the record (others are ignored), where every file, host and number and
 every word of a command occurs there, where its claims of success and failure agree with how commands ended, and, for a rule,
@@ -119,7 +119,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldProposal:
+class SupportedProposal:
     """A proposal that the record bears out, with the places it rests on."""
 
     proposal: Proposal
@@ -213,7 +213,7 @@ def _passages(record: SessionRecord) -> Iterator[Passage]:
 
 
 class RecordCheck:
-    """Holds proposals against the record of the session that they were read from."""
+    """Checks proposals against the record of the session that they were read from."""
 
     def __init__(self, record: SessionRecord) -> None:
         self._record = record
@@ -255,7 +255,7 @@ class RecordCheck:
         """Whether the session read a text that tells its reader what to do."""
         return any(directive_in(each.raw) for each in self._passages if each.origin is Origin.EXTERNAL)
 
-    def hold(self, proposal: Proposal) -> HeldProposal | RefusedProposal:
+    def check(self, proposal: Proposal) -> SupportedProposal | RefusedProposal:
         """Return the proposal with what it rests on, or why it is refused."""
         quoted = self._quoted_passages(proposal)
         from_person = any(each.is_persons for each in quoted)
@@ -276,7 +276,7 @@ class RecordCheck:
             return RefusedProposal(proposal.title, fault)
         origin = lowest([self.origin_of_text(f"{proposal.title}. {proposal.text}"), *(each.origin for each in quoted)])
         spans = tuple(dict.fromkeys(each.span for each in quoted))
-        return HeldProposal(self._without_unknown_names(proposal), self._record.session, spans, origin)
+        return SupportedProposal(self._without_unknown_names(proposal), self._record.session, spans, origin)
 
     def bears_out(self, text: str) -> bool:
         """Whether a text beside the quoted ones is safe and names nothing that the record does not have."""
@@ -297,8 +297,8 @@ class RecordCheck:
     def _quoted_lines(self, quote: Quote) -> Iterator[str]:
         """Yield the whole lines that a quote stands in: it may leave out what turns their meaning round."""
         for piece in _pieces(quote):
-            for held in self._holding(piece):
-                yield from (line for line in held.raw.splitlines() if piece in plain(line))
+            for found in self._passages_with(piece):
+                yield from (line for line in found.raw.splitlines() if piece in plain(line))
 
     def _without_unknown_names(self, proposal: Proposal) -> Proposal:
         """Empty what stands beside the sentence where the record lacks its names, or the person and the agent its words."""
@@ -315,11 +315,13 @@ class RecordCheck:
         found: list[Passage] = []
         for quote in proposal.evidence:
             for piece in _pieces(quote):
-                near = min(self._holding(piece), key=lambda held: abs(held.step.number - quote.step), default=None)
+                near = min(
+                    self._passages_with(piece), key=lambda found: abs(found.step.number - quote.step), default=None
+                )
                 found += [near] if near is not None else []
         return found
 
-    def _holding(self, piece: str) -> Iterator[Passage]:
+    def _passages_with(self, piece: str) -> Iterator[Passage]:
         """Yield where a piece is found; a short one counts only as the whole of what a person said."""
         for each in self._passages:
             if (piece == each.text and each.is_persons) or (len(piece) >= MIN_QUOTE and piece in each.text):

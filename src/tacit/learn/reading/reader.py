@@ -44,12 +44,12 @@ from tacit.learn.reading.prompt_files import PromptFile, prompt_file
 from tacit.learn.reading.proposals import (
     STORED_AS,
     Answer,
-    HeldProposal,
     ProposalFault,
     ProposalRelation,
     ProposedKind,
     RecordCheck,
     RefusedProposal,
+    SupportedProposal,
     parse_answer,
 )
 from tacit.store import Store
@@ -183,7 +183,7 @@ class Reader:
         waiting = self._unread(outlines)
         self._counts["waiting"] = len(waiting)
         known = self._known()
-        held: list[HeldProposal] = []
+        supported: list[SupportedProposal] = []
         used: list[StoredAnswer] = []
         failed = {entry.session_id for entry in self._answers.values() if entry.state is ReadingState.FAILED}
         newest = waiting[::-1]  # what failed before waits until the others are read
@@ -196,11 +196,11 @@ class Reader:
                 self._counts["sessions"] += 1
                 self._counts["waiting"] -= 1
                 used += [entry for entry, _ in answers]
-                held[:0] = self._held(session.record, [answer for _, answer in answers])
+                supported[:0] = self._supported(session.record, [answer for _, answer in answers])
             if progress:
                 progress(done, len(waiting))
-        self._counts["proposed"] = len(held) + len(self._refused)
-        groups = self._consolidated(held)
+        self._counts["proposed"] = len(supported) + len(self._refused)
+        groups = self._consolidated(supported)
         self._used = used
         records = {each.record.session: each.record for each in waiting}
         return [made for group in groups if (made := self._candidate(group, known, records))]
@@ -363,24 +363,24 @@ class Reader:
     def _refuse(self, session: str, title: str, reason: str) -> None:
         self._refused.append(_unused(session, title, reason))
 
-    def _held(self, record: SessionRecord, answers: Iterable[Answer]) -> list[HeldProposal]:
-        check, held = RecordCheck(record), []
+    def _supported(self, record: SessionRecord, answers: Iterable[Answer]) -> list[SupportedProposal]:
+        checker, supported = RecordCheck(record), []
         for answer in answers:
             for proposal in answer.proposals:
-                found = check.hold(proposal)
-                if isinstance(found, HeldProposal) and self._already_written(proposal.text):
+                found = checker.check(proposal)
+                if isinstance(found, SupportedProposal) and self._already_written(proposal.text):
                     found = RefusedProposal(proposal.title, coded(ProposalFault.ALREADY_WRITTEN))
                 if isinstance(found, RefusedProposal):
                     self._refuse(record.session, found.title, found.reason.code)
                 else:
-                    held.append(found)
-        return held
+                    supported.append(found)
+        return supported
 
-    def _consolidated(self, held: Sequence[HeldProposal]) -> list[ProposalGroup]:
+    def _consolidated(self, supported: Sequence[SupportedProposal]) -> list[ProposalGroup]:
         """Join what says the same; by the model too, where there are several."""
-        groups = group_alike([each for each in held if each.proposal.relation is ProposalRelation.NEW])
-        related = [ProposalGroup([each]) for each in held if each.proposal.relation is not ProposalRelation.NEW]
-        sessions = list(dict.fromkeys(each.session for each in held))
+        groups = group_alike([each for each in supported if each.proposal.relation is ProposalRelation.NEW])
+        related = [ProposalGroup([each]) for each in supported if each.proposal.relation is not ProposalRelation.NEW]
+        sessions = list(dict.fromkeys(each.session for each in supported))
         order = {session: number for number, session in enumerate(sessions, start=1)}
         merged: list[ProposalGroup] = []
         for chunk in chunks(groups) if len(groups) > 1 else [groups]:

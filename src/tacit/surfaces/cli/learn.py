@@ -47,7 +47,7 @@ _NOTE_TITLES = {
     "recovered_error": "Recovered errors",
     "working_command": "Commands that work here",
     "correction": "Corrections",
-    "held": "Why the rest was not made into procedures",
+    "skipped": "Why the rest was not made into procedures",
 }
 _DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 
