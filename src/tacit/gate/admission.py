@@ -35,7 +35,7 @@ class Admission:
     def admit_in_scope(self, candidate: Candidate) -> Verdict:
         """Admit a learned candidate at this store's scope. What was purged before is rejected, not learned again."""
         try:
-            return self.admit_at_own_scope(self._context.at_this_scope(candidate))
+            return self.admit_at_own_scope(self._placed(candidate))
         except GateRefusal as refusal:
             first = next(iter(candidate.provenance.trajectory_ids), "")
             return self.record_rejection(finding("purged", why=refusal.message), first)
@@ -66,6 +66,15 @@ class Admission:
         verdict = judge_against_store(store, candidate, policy=context.config.policy, at=context.now()).verdict
         known = bool(verdict.version_id) and verdict.version_id in store.resolve(verdict.version_id)
         return dataclasses.replace(verdict, relation=Relation.REINFORCE) if known else verdict
+
+    def _placed(self, candidate: Candidate) -> Candidate:
+        """Return the candidate at its session's scope where nothing like it is known around it, else at this store's."""
+        context, placed = self._context, self._context.at_this_scope(candidate)
+        around = dataclasses.replace(placed, scope=context.scope)
+        if placed.scope == around.scope:
+            return placed
+        similar = queries.similar_versions(context.store, around)
+        return around if nearest_skill(around, similar, context.config.policy, rejected=True) else placed
 
     def matching_version(self, candidate: Candidate) -> StoredVersion | None:
         """Return the newest version of the skill that the candidate would extend or confirm, if there is one."""

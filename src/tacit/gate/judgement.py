@@ -188,10 +188,12 @@ def judge(
             return judgement.store(related)
 
 
-def nearest_skill(candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
-    """Return the known skill that a candidate would extend or confirm; none that a person rejected."""
+def nearest_skill(
+    candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy, *, rejected: bool = False
+) -> StoredVersion | None:
+    """Return the known skill that a candidate would extend or confirm; one that a person rejected only if `rejected`."""
     closest, _ = _nearest(candidate, similar, policy)
-    return closest if closest is not None and closest.status is not Status.REJECTED else None
+    return closest if closest is not None and (rejected or closest.status is not Status.REJECTED) else None
 
 
 def rejection(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:

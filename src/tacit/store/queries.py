@@ -9,7 +9,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.reach import breadth, is_anothers
 from tacit.domain.reason_code import ReasonCode
-from tacit.domain.scope import Scope
+from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion, current_only
 from tacit.store.sqlite_store import Store
@@ -71,9 +71,16 @@ def current(store: Store, *, statuses: Collection[Status] | None = None) -> list
 
 
 def waiting(store: Store) -> list[StoredVersion]:
-    """Return what waits for review, oldest first: of each skill its newest version, if that waits."""
+    """Return what waits for review, oldest first: of each skill its newest version, if that waits.
+
+    What sessions learned is left out once it has moved up: a person decides on it once, at the broader scope.
+    """
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
-    return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
+    broader = (stored for stored in newest.values() if stored.skill.scope.level.breadth >= Level.PROJECT.breadth)
+    moved_up = {parent for stored in broader for parent in stored.version.parents}
+    held = [stored for stored in newest.values() if stored.status in _HELD]
+    narrow = {stored.version.id for stored in held if stored.skill.scope.level.breadth < Level.PROJECT.breadth}
+    return sorted((stored for stored in held if stored.version.id not in narrow & moved_up), key=_sequence)
 
 
 def existing_names(store: Store, names: Sequence[str], scope: Scope) -> set[str]:

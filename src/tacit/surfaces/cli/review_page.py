@@ -18,6 +18,7 @@ from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
 from tacit.domain.reach import CARD
+from tacit.domain.scope import Level
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
@@ -52,7 +53,7 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     version, width = stored.version, ctx.console.width
     examination = ctx.memory.reviews.examine(version.id)
     yield from _content_parts(ctx, stored)
-    yield from _support_lines(ctx, version)
+    yield from _support_lines(ctx, stored)
     yield from _quotation_lines(ctx, stored)
     for part in merged_parents(ctx, stored):
         leaves = "; after your approval the next `tacit tend --apply` retires it" if part["retires"] else ""
@@ -101,13 +102,16 @@ def _moment(content: SkillContent) -> str:
     return "where a task calls for it"
 
 
-def _support_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
+def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
+    version, scope = stored.version, stored.skill.scope
     support = ctx.memory.reviews.support(version)
     moment = _moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
     yield f"[bold]Why:[/bold] {seen}; agents see it {moment}{before}."
+    if scope.level in (Level.TEAM, Level.SESSION):
+        yield f"[yellow]Only {safe(str(scope))} sees it.[/yellow] All sessions: tacit promote {version.id[:10]}"
     for snippet in support.snippets:
         when = f"{snippet.at:%Y-%m-%d} " if snippet.at else ""
         failed = " [red]failed[/red]" if snippet.failed else ""

@@ -108,6 +108,23 @@ def test_only_the_sessions_that_an_attempt_took_part_in_are_read(loop: Tacit) ->
     assert lessons(loop.context.store, build(session=""), at=NOW) == []
 
 
+def test_what_several_sessions_share_waits_once_at_the_project(loop: Tacit) -> None:
+    def session(name: str) -> list[tuple[str, int]]:
+        WorkingMemory(loop, name).contribute(FIX, error=ERROR)
+        loop.capture(build(shell(f"apt list {name}"), session=name))
+        loop.learn()
+        loop.library.care_by_itself(seconds=60)
+        held = [each for each in loop.reviews.waiting() if each.version.provenance.made_by == "tacit.sessions/1"]
+        return [(str(each.skill.scope), len(each.version.provenance.trajectory_ids)) for each in held]
+
+    assert session("s1") == [("session:s1", 1)]
+    assert session("s2") == [("session:s1", 1), ("session:s2", 1)]
+    assert session("s3") == session("s4") == [("project", 3)]
+    (waiting,) = loop.reviews.waiting()
+    loop.review(waiting.version.id, "reject", by="ann")
+    assert session("s5") == []
+
+
 def test_what_has_expired_is_not_read(loop: Tacit) -> None:
     WorkingMemory(loop, "s1").contribute(FIX, error=ERROR)
     assert lessons(loop.context.store, build(), at=NOW + timedelta(hours=25)) == []
