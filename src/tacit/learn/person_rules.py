@@ -21,7 +21,23 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.learn.attempt_outlines import acts
 from tacit.learn.fixes import CODE_FILE
-from tacit.learn.statements import ONE_TIME, OTHER_LANGUAGES, UNSPACED, Statement, rule_of
+from tacit.learn.phrases import (
+    AGAINST,
+    CONDITION,
+    FOR_ALL,
+    IN_FORM,
+    NEGATED,
+    NEXT_CLAUSE,
+    ONE_TIME,
+    OTHER_LANGUAGES,
+    OWN_TASTE,
+    PART_OF_RULE,
+    PRONOUN,
+    STATED,
+    TOOL_NAME,
+    WITH_TOOL,
+)
+from tacit.learn.statements import UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.command_forms import command_forms
@@ -93,7 +109,7 @@ def _stems(text: str) -> set[str]:
 def _corrects(statement: Statement) -> bool:
     """Whether the words turn against what was done: the call was refused, or they say what not to do."""
     refused = statement.before[-1].step.result in (StepResult.DENIED, StepResult.INTERRUPTED)
-    return refused or bool(_AGAINST.search(statement.text))
+    return refused or bool(AGAINST.search(statement.text))
 
 
 def _candidate(
@@ -140,23 +156,10 @@ def _spans_of_text(action: ToolCall, text: str, timeline: Timeline) -> list[Span
     return [own, *(timeline.span(place) for place in copied if place is not None)]
 
 
-_AGAINST = re.compile(
-    r"\b(?:not|never|don['’]?t|dont|stop|instead|rather than|wrong|no|without)\b|じゃなく|ではなく|ないで|やめて|不要|别|不是|"
-    r"\b(?:nicht|kein\w*|statt|pas|plutôt|au lieu|en lugar|en vez|вместо|не)\b",
-    re.IGNORECASE,
-)
-_TASTE = re.compile(r"\bI\b(?:['’]d)?(?: \w+)? (?:prefer|rather|like|want|hate|dislike)\b")
-_PROJECT = re.compile(
-    r"\b(?:in|for|of) (?:this|our|the) (?:project|repo|repository|codebase|team|company)\b|\bthis (?:project|repo|repository|"
-    r"codebase)\b|\b(?:here|we|our|always|never|must|should|every|from now on|going forward)\b",
-    re.IGNORECASE,
-)
-
-
 def _kind(rule: str) -> Kind:
-    if _TASTE.search(rule):
+    if OWN_TASTE.search(rule):
         return Kind.PREFERENCE
-    holds_for_all = _PROJECT.search(rule) or OTHER_LANGUAGES.search(rule)
+    holds_for_all = FOR_ALL.search(rule) or OTHER_LANGUAGES.search(rule)
     return Kind.NORM if holds_for_all else Kind.PREFERENCE
 
 
@@ -189,37 +192,10 @@ _LONG = 7
 """Terms of a request that a person does not happen to word in the same way twice."""
 _MAX_MENTIONS = 1000
 """The newest of a project that are compared with each other."""
-_PRONOUN = re.compile(r"\b(?:it|that|them|these|this|those)\b", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|\s)~?/\w+/\w")
 _ADDRESS = re.compile(r"\S*https?://\S+")
 _FRESH = timedelta(days=90)
 """What was not said again for so long does not count any more."""
-_TOOL = re.compile(
-    r"\b(?:use|using|via|with|delegate (?:\S+ ){0,4}?to|ask) (?:the |our |my |an? )?([`/@]?[A-Za-z][^\s,;.]*(?: [\w-]+){0,2})|"
-    r"([A-Za-z][\w./-]*) ?(?:を使っ|を使い)|(?:使用|用) ?([A-Za-z][\w./-]*)",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"[`/@]|[A-Z]|\S*[\d._/-]|\S+ \d|.*\b(?:skill|workflow|agent|subagent)s?\b")
-_FORM = re.compile(
-    r"\b(?:as|into|in) (?:the |our |my |an? )?"
-    r"(?!(?:as|current|first|in|into|it|last|new|next|other|same|that|this)\b)([A-Za-z-]+ [A-Za-z-]+)"
-)
-"""With which tool something is to be done, and in which form."""
-_CLAUSE = re.compile(
-    r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+[-–—]\s+|\s+(?:but|then)\s+|"
-    r"\s+and\s+(?=(?:analy|create|delegate|do|have|implement|make|review|run|use)\w*\b)"
-)
-_STATED = re.compile(
-    r"^(?:after|as|by|he|here|i|it|maybe|my|not|our|she|that|the|there|these|they|this|we|when|while|"
-    r"you (?:can|could|may|might|should be)|\w+ (?:are|has|is|seems?|was|were))\b|"
-    r"\b(?:agreed?|ahead|along|continue|deal|fine|go|happy|issues?|problems?|start|work|works|worked|wrong) with\b",
-    re.IGNORECASE,
-)
-"""A clause that tells something, and asks for nothing."""
-_CONDITION = re.compile(r"\b(?:if|when|whenever) you (?:want|need|have|like|are)\b", re.IGNORECASE)
-_OPPOSITE = re.compile(
-    r"\b(?:not|don['’]?t|never|stop|without|instead of|rather than|no longer|no need)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,19 +233,19 @@ def repeated_wishes(
 
 
 def _mentions(outline: Outline, wish: Wish) -> Iterator[_Mention]:
-    for clause in _CLAUSE.split(wish.text):
-        if not _STATED.search(rule_of(clause)):
-            against = bool(_OPPOSITE.search(clause))
+    for clause in NEXT_CLAUSE.split(wish.text):
+        if not STATED.search(rule_of(clause)):
+            against = bool(NEGATED.search(clause))
             yield _Mention(outline=outline, wish=wish, clause=clause, words=term_set(clause), against=against)
 
 
 def _means(clause: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the tools and forms that a clause asks for: the terms to count by, and the words."""
-    for groups in _TOOL.findall(clause):
+    for groups in WITH_TOOL.findall(clause):
         words = next(filter(None, groups))
         if named := terms(words):
             yield (named[0],), words
-    for words in _FORM.findall(clause):
+    for words in IN_FORM.findall(clause):
         if len(pair := terms(words)) == 2:
             yield tuple(pair), words
 
@@ -283,13 +259,13 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
     taken: set[int] = set()
     for means, found in by_means.items():
         group = [each for each in _fresh([mention for mention, _ in found]) if id(each) not in taken]
-        named = next((words for _, words in found if len(means) > 1 or _NAME.match(words)), "")
+        named = next((words for _, words in found if len(means) > 1 or TOOL_NAME.match(words)), "")
         if named and _is_repeated(group):
             taken |= {id(each) for each in group}
             plain = [word for word in re.findall(r"\w+", named.lower()) if word not in STOP_WORDS]
             yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
     left = [each for each in mentions if id(each) not in taken]
-    conditional = [each for each in left if each.against or _CONDITION.search(each.clause)]
+    conditional = [each for each in left if each.against or CONDITION.search(each.clause)]
     groups = [*_alike(conditional, MIN_SAME)]
     long = [
         each for each in _long_requests(left) if not any(each.wish is one.wish for group in groups for one in group)
@@ -345,12 +321,12 @@ def _is_repeated(group: Sequence[_Mention]) -> bool:
 
 def _is_unasked(group: Sequence[_Mention]) -> bool:
     """Whether it holds also in sessions that do not ask for it: it says when, or what not to do."""
-    return any(each.against or _CONDITION.search(each.clause) for each in group)
+    return any(each.against or CONDITION.search(each.clause) for each in group)
 
 
 def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
     """Make a rule of the mention that is most like the other early ones, so that later ones do not change it."""
-    clear = [each for each in group if len(each.words) > 2 and not _PRONOUN.search(each.clause)]
+    clear = [each for each in group if len(each.words) > 2 and not PRONOUN.search(each.clause)]
     early = (clear or group)[:MIN_REPEATS]
     chosen = max(early, key=lambda one: sum(jaccard(one.words, each.words) for each in early))
     cited = list({each.outline.trajectory_id: each for each in (chosen, *group)}.values())
@@ -381,7 +357,6 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
 
 # --- wishes that are taken back ---------------------------------------------------------------------------------------
 
-_PART = re.compile(r"[,;:]\s+|\s+(?:and|but|unless|except|only when|as long as)\s+")
 _LEAST_SHARED = 2
 """Words that a rule and a later wish must share before they are compared."""
 
@@ -402,7 +377,7 @@ def taken_back(
             continue
         since = max([*times, approved_at] if approved_at else times)
         own, words = set(version.provenance.trajectory_ids), term_set(version.content.description)
-        bans = filter(_OPPOSITE.search, _PART.split(version.content.description))
+        bans = filter(NEGATED.search, PART_OF_RULE.split(version.content.description))
         rule = "\n".join([version.content.description, *bans])
         later = (
             wish.text

@@ -15,6 +15,23 @@ from difflib import SequenceMatcher
 
 from tacit.domain.outline import Wish
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
+from tacit.learn.phrases import (
+    ASIDE,
+    DEICTIC,
+    GOES_ON,
+    GUESS,
+    INTERJECTION,
+    NAMED,
+    OBJECTION,
+    ONE_TIME,
+    QUESTION,
+    REFUSAL,
+    REPORT,
+    REQUEST_FIRST,
+    STANDING,
+    TURNS_DOWN,
+    matches,
+)
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind
 from tacit.text.words import estimate_tokens, stem, terms
 
@@ -99,7 +116,7 @@ def objections_of(
         if step.role is not Role.USER or step.is_action:
             continue
         words = step.text.strip()[:_MAX_MESSAGE]
-        if done and (_OBJECTED.match(words) or (not asked and _REFUSED.match(words))):
+        if done and (OBJECTION.match(words) or (not asked and REFUSAL.match(words))):
             found.add(step.index)
         done = asked = False
     return tuple(sorted(found))
@@ -189,164 +206,10 @@ def _is_open(text: str) -> bool:
 # --- statements -------------------------------------------------------------------------------------------------------
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
-
-
-_VERB = (
-    "(?:add|amend|annotate|answer|ask|assume|avoid|build|bump|call|change|check|close|comment|commit|create|delete|deploy|"
-    "disable|document|edit|exclude|fix|follow|format|generate|guess|hard-?code|ignore|import|include|install|invent|keep|leave|log|make|"
-    "mention|merge|mock|modify|move|name|open|pin|prefer|prefix|print|publish|push|put|read|rebase|rebuild|refactor|reformat|"
-    "remove|rename|reply|review|rewrite|run|send|show|sign|skip|squash|stage|start|stick|store|suppress|test|touch|translate|"
-    "type|update|upgrade|use|wait|wrap|write)"
-)
-_START = (
-    r"(?:^|(?<=[,;:–—(-]) ?|(?<=[.!?]) |\b(?:actually|also|and|as|because|but|instead|just|no|ok|okay|please|since|so|then|"
-    r"wait|yeah|yes)\b,? )(?:please )?"
-)
-"""Where a clause begins."""
-_PLACE = r"(?:project|repo|repository|code ?base|team|company|monorepo)"
-_HERE = rf"(?:(?:in|for|across) (?:this|our|the|my) (?:whole |entire )?{_PLACE}\b|\bthis {_PLACE}\b|\bhere\b)"
-_BAN = r"(?:do not|don'?t|never|must not|mustn'?t|should not|shouldn'?t|no need to|avoid)"
-_ALL = r"(?:any|anything|anywhere|at all|each|ever|every|everything|everywhere|unless|without asking)"
-_SPOILS = r"(?:breaks?|causes?|clutters?|confuses?|costs?|makes?|ruins?|wastes?)\b"
-_REASON = (
-    rf"(?:because|since|otherwise|so that|as (?:i|it|that|the|they|this|we)\b|that (?:is|{_SPOILS})|"
-    rf", (?:it|that|they|this) (?:just |only )?{_SPOILS})"
-)
-_AGENTS_DOING = (
-    "(?:add|apologiz|ask|assum|chang|comment|committ|creat|delet|edit|explain|generat|guess|hard-?cod|import|invent|"
-    "mak|mock|open|print|push|putt|remov|rewrit|runn|summariz|touch|us|wrapp|writ)ing"
-)
-_RULE = _any(
-    rf"{_START}(?:you |we )?(?:should |must |have to |need to )?(?:always|never)(?: ever)? {_VERB}\b",
-    r"^(?:please )?(?:always|never) (?!mind\b|\w+(?:ed|ing)\b|\w+[^s]s\b)\w{2,}\W+\w",
-    r"^(?:please )?never \w+(?:-\w+)+",
-    r"\b(?:have to|has to|must|needs? to|remember to|shall|should|supposed to|sure to|want you to) (?:always|never|not ever)\b",
-    r"\b(?:must|shall|should) only ever\b",
-    r"\b(?:is|are) never (?!\w+ed\b)[^,;]{3,60}[,;] ?(?:only|but)\b",
-    r"\b(?:from now on|from here on|from this point on|going forward|henceforth)\b",
-    r"^(?:please |and |so |ok,? )*(?:any ?time|each time|every ?time|in (?:the )?future|next time|whenever)\b(?:[^,?]{3,80},)? "
-    rf"(?:always |just |never |please )*(?:let me|make sure|{_BAN}|{_VERB}|you (?:have to|must|need to|should))\b",
-    r"^(?:any ?time|each time|every ?time|whenever) you [^,?]{3,80}, (?:please )?"
-    r"(?!i\b|it\b|the\b)\w+[^s\W] (?:a|all|an|me|the|your)\b",
-    rf"^(?:please )?(?:{_BAN} \w+|{_VERB}) .{{3,}}\b(?:at all times|in (?:the )?future|next time)\W*$",
-    rf"{_START}{_VERB} [^.]{{3,80}}\b(?:whenever|where(?:ver)?) possible\b",
-    rf"^(?:after|before|when|while) \w+ing [^,]{{2,60}}, (?:please )?(?:{_VERB}|{_BAN}|always)\b",
-    rf"{_START}always (?!\w+(?:s|ed|ing)\b)[\w@./`-]{{1,40}},? (?:please|{_HERE})",
-    r"^(?:please )?(?:bear in mind|keep in mind|remember) (?:that|to) ",
-)
-"""A rule for all time."""
-_GENERAL_BAN = _any(
-    rf"{_START}{_BAN} (?:\w+ ){{0,2}}?\w+ (?:[^.;]{{0,60}} )?{_ALL}\b",
-    rf"{_START}(?:do not|don'?t) ever \w",
-    rf"{_START}{_BAN} {_VERB}\b.{{2,120}}{_REASON}",
-    rf"{_START}(?:quit|stop) {_AGENTS_DOING} (?!it\b|now\b|that\b|there\b|this\b)\w",
-    rf"\b{_VERB} only .{{3,120}}\b(?:instead of|never|not|rather than)\b",
-    rf"{_START}only {_VERB} .{{0,120}}\b(?:after|if|instead of|not|rather than|when)\b",
-    rf"{_START}{_VERB} \S.{{2,60}}(?:, not|\b(?:instead of|over|rather than))\b.{{2,60}}{_REASON}",
-    r"^(?:please )?prefer \S.{2,60}\b(?:instead of|not|over|rather than|to)\b",
-)
-"""A ban of everything of a kind, a ban or a choice with its reason, or a thing that the agent is to stop doing."""
-_CUSTOM = _any(
-    rf"{_START}we (?:always|do not|don'?t|never|only)(?: ever)? {_VERB}\b",
-    rf"{_START}we (?:{_VERB}|require) .{{2,100}}(?:{_HERE}|\bnot\b|\binstead of\b|\brather than\b)",
-    rf"{_START}(?:do not |don'?t )?use \S.{{1,80}}{_HERE}",
-    rf"\b(?:in|for|across) (?:this|our) {_PLACE},? (?:always|never|only|please|we|you)\b",
-    rf"\b(?:this|our) {_PLACE} (?:always |does not |doesn'?t |never |only )?(?:follow|keep|prefer|require|use)s?\b",
-    rf"\b(?:my|our|(?:the|this) {_PLACE}'s) (?:\w+ )?(?:convention|guideline|policy|rule|standard|style)s? "
-    r"(?:are|for|is|says?)\b",
-    r"\b(?:is|are) (?:our|the) (?:\w+ )?(?:convention|policy|rule|standard)\b",
-)
-"""A custom of a place."""
-_TASTE = _any(
-    r"\bI (?:always |generally |much |really |strongly |usually |would |'d )*prefer "
-    r"(?!the (?!.*\b(?:instead of|over|rather than)\b)|[a-z]\b|#|\d|approach|direction|it\b|option|that|this)",
-    r"\bI(?:'d)? (?:always|generally|never|usually) (?:like|prefer|want)\b",
-    r"\bI (?:can'?t stand|dislike|hate) (?!it\b|that|this)",
-    r"\bI (?:do not|don'?t) (?:like|want) (?:you (?:to )?|\w+ing\b)",
-)
-OTHER_LANGUAGES = _any(
-    r"(?<!\w)(?:ab (?:jetzt|sofort)|künftig|in zukunft|grundsätzlich|(?:immer|nie(?:mals)?) (?:\w+ ){0,3}\w+en)(?!\w)",
-    r"(?<!\w)(?:désormais|dorénavant|à partir de maintenant|à l'avenir|(?:n'|ne )\w+ jamais)(?!\w)",
-    r"\b(?:de ahora en adelante|a partir de ahora|d'ora in poi|de agora em diante|a partir de agora)\b",
-    r"(?<!\w)(?:впредь|отныне|(?:всегда|никогда не) \w+(?:й|йте|ь|ьте))(?!\w)",
-    r"^(?:por favor,? |bitte |s'il te plaît,? )?(?:immer|jamais|nie(?:mals)?|nunca|sempre|siempre|toujours) \w+",
-    r"从现在(?:起|开始)|从今以后|今后|以后(?:都|请|不要|别)|每次都|一律|(?:永远|绝对)不要|始终|总是要|不要再|别再|禁止",
-    r"(?:今後|これから|次(?:回)?から)は|二度と|原則(?:として|、)|絶対に?[^。]*(?:ないで|な$|こと)|できる(?:限り|だけ)|なるべく",
-    r"(?:常に|必ず|毎回)[^。]{2,}(?:して|こと|ように|ください|使う|べき)",
-    r"(?:する|の(?:は|を)?)やめて[。！!]*$|[くぐすつぬぶむる]な[。！!]*$|[しらかまさ]ないで(?:ください|ね|ほしい)?[。！!]*$",
-    r"앞으로|다음부터|항상|매번|절대|하지 ?마",
-)
-"""A rule for all time, in other languages than English."""
-_STANDING = (_RULE, _GENERAL_BAN, _CUSTOM, _TASTE, OTHER_LANGUAGES)
-_TURNS_DOWN = _any(
-    rf"{_START}(?:do not |don'?t |no need to ){_VERB}\b",
-    rf"{_START}use \S.{{0,80}}\b(?:instead|not|rather than)\b",
-    r"[A-Za-z`][\w`./-]* ?(?:じゃなく|ではなく|代わりに)|不要|别|不是",
-)
-_AT_HAND = (
-    "(?:branch|bug|button|change|class|column|comment|commit|doc|document|error|field|file|function|image|issue|line|"
-    "message|method|one|option|page|part|plan|point|pr|pull request|screenshot|section|segment|session|step|table|task|test)s?"
-)
-ONE_TIME = _any(
-    r"https?://|\]\(|(?<!\w)#\d|\boption \w\b",
-    r"\b(?:bullet|direction|issue|item|line|number|option|part|phase|point|pr|step|task)s? ?[#\d]",
-    r"\b(?:anymore|at this (?:point|stage|time)|currently|for now|for the moment|in (?:that|this) case|just this once|"
-    r"right now|temporar\w+|this time|today|tomorrow|tonight|yet)\b",
-    r"\bbefore (?:you|we) (?:continue|proceed|reply|start)\b",
-    r"\b(?:do not|don't) (?:change|do|edit|fix|implement|make|modify|touch|write) any"
-    r"(?:thing\b(?! in\b)|\b.{0,20}\b(?:change|code|file)s?\b)",
-    rf"\b(?:current|that|these|this|those) {_AT_HAND}\b",
-    rf"\b(?:the|your) (?:above|first|last|next|other|previous|second|third) {_AT_HAND}\b",
-    r"まず|とりあえず|今回|一旦|这次|暂时|diesmal|erstmal|vorerst|pour l'instant|por ahora|esta vez|пока",
-)
-"""A time, a place or a thing at hand: the statement does not reach beyond it."""
-_GUESS = _any(
-    r"\bi (?:assume|believe|don'?t know|guess|noticed that|think|thought|would)\b",
-    r"\b(?:as far as i know|could be|how about|idk|let'?s (?:say|see)|looks? like|maybe|might|not sure|perhaps|probably|seems?|"
-    r"suppose(?!d to)|what about|what if|wonder(?:ing)?|would (?:be|have))\b",
-)
-_REPORT = _any(
-    r"\b(?:broken?|bugs?|crash(?:es|ed)?|errors?|fail(?:s|ed|ing)?|hangs?|no longer works?|not working|reported|reports? that|"
-    r"stuck)\b",
-    r"\b(?:doesn|didn|isn|wasn)'?t work\b|\bbut (?:it|now|still|they)\b",
-    r"エラー|失敗|動かない|でない|报错|失败",
-)
-_QUESTION = _any(
-    r"^(?:(?:also|and|but|hey|hm+|no|ok|okay|please|so|then|wait|well|yes)\b,? )*(?:"
-    r"(?:are|aren'?t|can|can'?t|could|couldn'?t|did|didn'?t|do|does|doesn'?t|had|has|have|is|isn'?t|shall|should|shouldn'?t|"
-    r"was|were|will|won'?t|would) (?:anyone|he|i|it|my|our|she|someone|that|the|there|these|they|this|those|we|you|your)\b|"
-    r"(?:don'?t (?:i|they|we|you)|how|what|what's|when (?:are|did|do|does|is|will)|where|which|who|why)\b)",
-    r"[?？]\W*$|(?:ですか|ますか|のか|かな|でしょうか|ない|だよね|吗)[。\s]*$",
-)
-_DEICTIC = _any(
-    rf"^(?:\W*(?:also|and|but|no|ok|so|then|yes)\b,? )*(?:he|it|it's|same|she|that|that's|these|they|this(?! {_PLACE})|those|"
-    r"それ|これ|あれ)\b",
-    rf"^(?:please )?\w+ (?:it|that|them|these|this|those)\b(?! {_PLACE})",
-    r"^[^,;:–—]*\b(?:always|don'?t|never|not|only|stop) (?:\w+ ){1,2}?(?:it|that|them|these|this|those)"
-    r"(?:\W*$|[,.;!] | (?:again|and|any|anywhere|as|at|because|but|by|either|every|for|from|if|"
-    r"in|into|like|on|since|so|to|too|unless|when|with)\b)",
-)
-"""A pronoun in the place of what it is about: alone it says nothing."""
-_REQUEST_FIRST = re.compile(
-    r"((?!(?:after|before|for|from|if|in|on|unless|until|when|while)\b)[a-z]+ "
-    r"(?:all|both|it|that|the|these|this|those|your)\b[^,;]{3,}),\s+(?:and |but )?(?!not\b|only\b|because\b|since\b)",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(r"\s*\((?:also|and|including)\b[^()]*\)$", re.IGNORECASE)
-_GOES_ON = re.compile(
-    r"(?:and|because|but|else|except|ideally|if|instead|it|it's|only|or|otherwise|since|so that|that|that's|that way|"
-    r"the reason|they|this|this way|unless)\b",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(r"`[^`\n]+`|\b[\w-]+(?:[./_][\w-]+)+\b")
-
-
 def _read(text: str, *, refused: ToolCall | None) -> Iterator[tuple[str, bool]]:
     """Yield the statements of a message, each with whether it is standing."""
     found = sentences(text)[:_MAX_SENTENCES]
-    plain = all(_is_whole(each) and not _matches(each, _QUESTION, _DEICTIC) for each in found)
+    plain = all(_is_whole(each) and not matches(each, QUESTION, DEICTIC) for each in found)
     if plain and UNSPACED.search(text) and estimate_tokens(text) <= _MAX_WHOLE and any(map(is_standing, found)):
         yield " ".join(found), True
         return
@@ -365,34 +228,29 @@ def _read(text: str, *, refused: ToolCall | None) -> Iterator[tuple[str, bool]]:
                 sentence = f"{sentence} {found[at]}"
                 at += 1
             yield sentence, True
-        elif not _matches(sentence, _QUESTION):
+        elif not matches(sentence, QUESTION):
             yield sentence, False
 
 
 def _split_request(sentence: str) -> tuple[str, str]:
     """Return a request about something at hand, where one comes first, and the rule behind it without an aside."""
-    request = _REQUEST_FIRST.match(sentence)
+    request = REQUEST_FIRST.match(sentence)
     rule = sentence[request.end() :] if request else ""
     if request and is_standing(rule) and _is_whole(rule):
-        return request[1], _ASIDE.sub("", rule)
-    return "", _ASIDE.sub("", sentence)
+        return request[1], ASIDE.sub("", rule)
+    return "", ASIDE.sub("", sentence)
 
 
 def is_standing(sentence: str) -> bool:
     """Whether a sentence lays down how to work from now on."""
     if not _is_directive(sentence):
         return False
-    return _matches(sentence, *_STANDING)
+    return matches(sentence, *STANDING)
 
 
 def _is_directive(sentence: str) -> bool:
     """Whether it is neither a question, a guess, a report nor about one thing at hand."""
-    return not _matches(sentence, _QUESTION, ONE_TIME, _GUESS, _REPORT, _DEICTIC)
-
-
-def _matches(sentence: str, *patterns: re.Pattern[str]) -> bool:
-    plain = sentence.replace("’", "'")
-    return any(pattern.search(plain) for pattern in patterns)
+    return not matches(sentence, QUESTION, ONE_TIME, GUESS, REPORT, DEICTIC)
 
 
 def _is_whole(sentence: str) -> bool:
@@ -403,27 +261,20 @@ def _is_whole(sentence: str) -> bool:
 
 def _belongs(sentence: str, following: str) -> bool:
     """Whether the next sentence is part of the statement: its reason, its exception or what to do instead."""
-    if not _is_whole(following) or _matches(following, _QUESTION, ONE_TIME):
+    if not _is_whole(following) or matches(following, QUESTION, ONE_TIME):
         return False
     if estimate_tokens(f"{sentence} {following}") > MAX_TOKENS:
         return False
-    same = set(_NAMED.findall(sentence)) & set(_NAMED.findall(following))
-    return bool(_GOES_ON.match(following) or same or _matches(following, *_STANDING))
+    same = set(NAMED.findall(sentence)) & set(NAMED.findall(following))
+    return bool(GOES_ON.match(following) or same or matches(following, *STANDING))
 
 
 def _names_refused(sentence: str, refused: ToolCall | None) -> bool:
     """Whether the sentence bans, or wants something else for, the call that was just refused, naming a part of it."""
-    if refused is None or not _is_directive(sentence) or not _matches(sentence, _TURNS_DOWN):
+    if refused is None or not _is_directive(sentence) or not matches(sentence, TURNS_DOWN):
         return False
     called = {stem(term) for term in terms(f"{refused.label} {refused.command} {refused.step.tool}")}
     return not called.isdisjoint(stem(term) for term in terms(sentence))
-
-
-_INTERJECTION = re.compile(
-    r"^(?:(?:(?:no|nope|stop|wait|hey|hm+|sorry|thanks|thank you|great|right|well|ah|oh)[,.!:;–—-]+\s*|"
-    r"(?:actually|ok|okay|yes|yeah|yep|please|and|but|so|also|hey|bro)\b[,.!:;–—-]*\s+))+(?=\S)",
-    re.IGNORECASE,
-)
 
 
 _LONG_RULE = 120
@@ -436,7 +287,7 @@ _HOME = re.compile(r"((?:/Users|/home|\\Users)[/\\])[^/\\\s`'\"]+")
 
 def rule_of(statement: str) -> str:
     """Return a statement as a rule: without the "no," in front, without the person's name in paths, and with a full stop."""
-    rule = _INTERJECTION.sub("", " ".join(statement.split())).strip()
+    rule = INTERJECTION.sub("", " ".join(statement.split())).strip()
     rule = _EXAMPLE.sub("", _HOME.sub(r"\1name", rule)) if len(rule) > _LONG_RULE else _HOME.sub(r"\1name", rule)
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
@@ -444,19 +295,3 @@ def rule_of(statement: str) -> str:
     if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or UNSPACED.search(rule):
         return rule  # a name, code, or a script without capitals
     return f"{rule[:1].upper()}{rule[1:]}" + ("" if rule.endswith((")", "…")) else ".")
-
-
-_REFUSED = re.compile(
-    r"(?:(?:wait|hm+|sorry|stop|ah|oh)\b\W{0,3})?(?:no|nope)\b"
-    r"(?!\W{0,3}(?:problem|worr|need|thank|rush|hurry|idea|matter|more|objection|issue|that's all|that is all|all good|"
-    r"it's fine|go ahead))",
-    re.IGNORECASE,
-)
-"""A no, unless it is one of thanks. Behind a question it may be no more than the answer."""
-_OBJECTED = re.compile(
-    r"(?:(?:that|this|it|\S{1,40})(?:'s| is| was| looks) )?(?:wrong|incorrect)\b"
-    r"|(?:(?:that|this)(?:'s| is| was) not|(?:that|this) (?:isn't|wasn't)) (?:right|correct|it\b|what\b)"
-    r"|.{0,80}\bnot what I (?:asked|wanted|meant|said)\b"
-    r"|not (?!bad|yet|now|sure|really|only)[^,;.\n]{1,40}[,;]\s?\S",
-    re.IGNORECASE,
-)
