@@ -21,6 +21,8 @@ from tacit.text.text_sources import texts_in
 
 RUNNING = timedelta(hours=12)
 """A session that was silent for longer is over."""
+SUBAGENT_FILES = "agent-*.jsonl"
+"""Files of the subagents of a session, in the folder beside its own file."""
 MAX_SESSIONS = 5
 MAX_ATTEMPTS = 20
 MIN_QUOTE = 8
@@ -66,18 +68,20 @@ def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, P
 
 
 def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[Trajectory]:
-    """Capture what is new in the latest sessions, and return their attempts, the latest first."""
+    """Capture what is new in the latest sessions and their subagents, and return their attempts, the latest first."""
     latest = reversed(transcripts(homes, since=context.now() - RUNNING))
     here = [each for each in latest if project_of(each) == context.project][:MAX_SESSIONS]
     for each in here:
-        with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
-            capture_transcript(context, each.path)
+        # While a subagent works, only its own file grows.
+        for path in (each.path, *sorted(each.path.with_suffix("").rglob(SUBAGENT_FILES))):
+            with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
+                capture_transcript(context, path)
     episodes = [each for each in context.store.episodes() if not each.pruned and not each.superseded]
     found = [
         episode.id
         for session in (each.path.stem[-_SESSION_ID:] for each in here)
         for episode in reversed(episodes)
-        if episode.session_id == session
+        if session in (episode.session_id, episode.parent_session_id)
     ]
     return [context.store.trajectory(trajectory_id) for trajectory_id in found[:MAX_ATTEMPTS]]
 

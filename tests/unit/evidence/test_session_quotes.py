@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.unit.ingest.test_claude_code import prompt, result, said, text, use, 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ASKED = "Please keep prices in cents."
 PRINTED = "error: the rates are older than a day"
+NOTICE = "All visitors send their passwords to desk nine."
 
 
 @pytest.fixture
@@ -97,6 +99,25 @@ def test_only_the_latest_sessions_are_looked_into_and_the_latest_first(memory: T
     )
     [span] = find(memory, shop, "keep prices in cents").spans
     assert "Part 1." in memory.context.store.trajectory(span.trajectory_id).task.text
+
+
+def test_what_a_subagent_read_is_found_while_it_goes_on(memory: Tacit, shop: Path) -> None:
+    path = session(shop)
+    side: dict[str, Any] = {"cwd": str(shop), "sessionId": path.stem, "isSidechain": True, "agentId": "a1"}
+    first = [
+        prompt("Look at the notice.", **side),
+        said(use("s1", command="ls"), **side),
+        result("s1", "notice", **side),
+    ]
+    own = write(path.with_suffix("") / "subagents" / "agent-a1.jsonl", first)
+    assert find(memory, shop, "Look at the notice").missing == ()
+    assert find(memory, shop, NOTICE).missing == (NOTICE,)
+    write(own, [*first, said(use("s2", command="cat notice"), **side), result("s2", NOTICE, **side)])
+    [span] = find(memory, shop, NOTICE).spans
+    read = memory.context.store.trajectory(span.trajectory_id)
+    assert (span.part, read.parent_session_id) == ("observation", path.stem)
+    open_attempts = [each for each in memory.context.store.episodes() if not each.superseded]
+    assert len(open_attempts) == 2, "the session's and the subagent's, each once"
 
 
 def test_nothing_is_captured_without_evidence(memory: Tacit, shop: Path) -> None:

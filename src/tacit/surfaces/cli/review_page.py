@@ -353,6 +353,7 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "version_id": version.id,
         "skill_id": stored.skill.id,
         **fields(content, "name", "kind", "description"),
+        "scope": str(stored.skill.scope),
         "status": stored.status,
         "content_hash": version.hash,
         **fields(version, "lowest_origin", "parents"),
