@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.config import signers
 from tests.lengths import EXHAUSTIVE
+from tests.person import enter
 
 # A busy machine must not fail a test, and a failure must be there again on the next run. `--hypothesis-seed` still varies it.
 # `make exhaustive` tries five times as many examples.
@@ -26,3 +30,23 @@ def pytest_collection_finish() -> None:
     """Leave the tests themselves out of every later search for garbage: walking them takes a tenth of the whole time."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def persons_key() -> None:
+    """What is made once for many tests is made by a person, too."""
+    enter()
+
+
+@pytest.fixture(autouse=True)
+def persons_sitting() -> Iterator[None]:
+    """In every test a person has entered their passphrase; `locked` takes that back."""
+    enter()
+    yield
+    enter()
+
+
+@pytest.fixture
+def locked(persons_sitting: None) -> None:
+    """Nobody has entered a passphrase in this process."""
+    signers.end_sitting()

@@ -20,6 +20,7 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
+from tacit.config.signers import trusted_signers
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
@@ -221,7 +222,10 @@ class Tacit:
         content_hash: str = "",
         ticked: Collection[str] = (),
     ) -> Transition:
-        """Apply a person's decision to one exact version; see `Reviews.decide`."""
+        """Apply a person's decision to one exact version; see `Reviews.decide`.
+
+        What makes a version recallable is signed: it needs an unlocked key (`tacit.unlock`), or the policy `open`.
+        """
         return self.reviews.decide(version_id, decision, by=by, reason=reason, content_hash=content_hash, ticked=ticked)
 
     # --- looking up ---------------------------------------------------------------------------------------------
@@ -447,7 +451,9 @@ def open_at(place: StoreLocation, *, config: Config, home: Path) -> Tacit:
     place.prepare()
     scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
     embedder = partial(_open_embedder, config.recall.embedder, home)
-    return Tacit(open_store(place.database, home=home), config=config, scope=scope, place=place, embedder=embedder)
+    store = open_store(place.database, home=home)
+    store.require_signatures(None if config.policy.is_open else trusted_signers(home))
+    return Tacit(store, config=config, scope=scope, place=place, embedder=embedder)
 
 
 @cache  # a server opens the store for every request, and weights take a while to load

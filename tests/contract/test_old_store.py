@@ -22,6 +22,7 @@ from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation,
 from tacit.features.people.ledger_entries import Assumption, Choice, Forecast, Moment
 from tacit.features.train.adapter import Activation, Adapter, Judgement
 from tacit.store import Store, open_store
+from tests.person import give_key
 
 STORES = Path(__file__).parent / "stores"
 ENTRY_TYPES: tuple[type[LedgerEntry], ...] = (
@@ -119,10 +120,18 @@ def test_backups_tombstones_and_the_audit_chain_read_back(store: Store, expected
     assert history[-1].hash == expected["head"]
 
 
-def test_recall_finds_the_same_skills(database: Path, expected: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("locked")
+def test_recall_finds_the_same_skills_until_there_is_a_signer(
+    database: Path, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_HOME", str(tmp_path / "home"))
     with tacit.open(database, config=Config()) as memory:
         selection = memory.recall(expected["task"], k=2, scope="project:invoice-app")
         assert [item.version_id for item in selection.items] == expected["recalled"]
+    give_key(tmp_path / "home")
+    with tacit.open(database, config=Config()) as memory:
+        assert memory.recall(expected["task"], k=2, scope="project:invoice-app").abstained
+        assert {each.version.id for each in memory.reviews.waiting()} >= set(expected["recalled"])
 
 
 def test_it_goes_on(store: Store, expected: dict[str, Any]) -> None:

@@ -23,9 +23,12 @@ import pytest
 from tacit.providers.sandbox import Bubblewrap
 from tests.e2e.nursery import Nursery, Start, is_possible
 from tests.e2e.sandbox_required import require_sandbox
+from tests.person import PASSPHRASE, give_key
 
 LAST_QUESTION = "Let agents use"
 """How the question before an approval begins; answered with yes unless a test answers it."""
+PASSPHRASE_QUESTION = "Passphrase, to sign"
+"""How the question for the passphrase begins, and the answer: the person's, unless a test types another one."""
 READING_QUESTION = "Read new sessions in the background"
 """How `init` asks where a client is installed; answered with no unless a test answers it."""
 HOME_QUESTION = "Also delete"
@@ -46,7 +49,8 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        """The document that it printed; at a terminal the questions stand before it."""
+        return json.loads(self.out[self.out.index("{") :])
 
 
 def uncoloured(text: str) -> str:
@@ -96,6 +100,7 @@ class Terminal:
         waiting.setdefault(LAST_QUESTION, ["y\n"])
         waiting.setdefault(READING_QUESTION, ["n\n"])
         waiting.setdefault(HOME_QUESTION, ["n\n"])
+        waiting.setdefault(PASSPHRASE_QUESTION, [f"{PASSPHRASE}\n"])
         seen, read_to = "", 0
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -161,6 +166,7 @@ def terminal(tmp_path: Path) -> Terminal:
     project.mkdir()
     home.mkdir()
     learn_from_one_run(home)
+    give_key(home / ".tacit")
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     return Terminal(project=project, home=home)
 
@@ -183,6 +189,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, transcripts: Path) -> Path:
     folder = tmp_path_factory.mktemp("stores")
     (folder / "home").mkdir()
     learn_from_one_run(folder / "home")
+    give_key(folder / "home" / ".tacit")
     maker = Terminal(project=folder, home=folder / "home", variables={"TACIT_STORE": str(folder / "learned.db")})
     assert maker.run("learn", str(transcripts), "--json").code == 0
     shutil.copy(folder / "learned.db", folder / "approved.db")
@@ -212,16 +219,13 @@ def place(terminal: Terminal, store: Path) -> Terminal:
 
 
 def approve_all(terminal: Terminal) -> list[str]:
-    """Approve everything that waits, as a person's script does; the names of it."""
-    token = terminal.type("config", "token", "--json")
-    terminal.variables["TACIT_TOKEN"] = json.loads(token.out)["token"]
+    """Approve everything that waits, as a person does who reads nothing twice; the names of it."""
     waiting = terminal.run("review", "--json").json["waiting"]
     for item in waiting:
         ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
         chosen = ("--approve", "--by", "ann", "--hash", item["content_hash"], *ticks)
-        done = terminal.run("review", item["version_id"], *chosen)
-        assert done.code == 0, done.err
-    del terminal.variables["TACIT_TOKEN"]
+        done = terminal.type("review", item["version_id"], *chosen)
+        assert done.code == 0, done.out
     return [item["name"] for item in waiting]
 
 

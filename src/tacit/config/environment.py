@@ -22,7 +22,16 @@ from tacit.config.location import (
     without_repository_settings,
     working_folder,
 )
-from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, SESSION_VARIABLES, Ancestry, Presence
+
+SESSION_VARIABLES = ("TACIT_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID")
+"""Variables that hold the id of an agent's session."""
+AGENT_MARKERS = tuple(
+    "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_CHILD_SESSION CLAUDE_PID CODEX_SANDBOX "
+    "CODEX_SANDBOX_NETWORK_DISABLED CODEX_THREAD_ID CODEX_SESSION_ID CODEX_TOOL_CALL_ID CODEX_CI GEMINI_CLI "
+    "GEMINI_SESSION_ID COPILOT_AGENT_SESSION_ID QWEN_CODE OPENCODE LETTA_AGENT_ID CURSOR_AGENT CURSOR_TRACE_ID AIDER_CHAT "
+    "AI_AGENT".split()
+)
+"""Variables that coding agents set in the shells they start. They spare an agent mistakes; an approval rests on a signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +45,6 @@ class UserEnvironment:
     claude_home: Path = Path()
     codex_home: Path = Path()
     """Where Claude Code and Codex keep this person's settings and transcripts."""
-    token: str = ""
     model_key: str = ""
     """Key for the language model at `model.base_url`."""
     user: str = ""
@@ -46,8 +54,6 @@ class UserEnvironment:
     agent_markers: tuple[str, ...] = ()
     account_home: Path | None = None
     """The account's own home folder, whatever HOME says."""
-    detached: bool = False
-    """Whether a process without a terminal's session names another home folder."""
     ignored: tuple[tuple[str, str], ...] = ()
     """Variables that were ignored because a file of the checkout sets them: name and file."""
     owners: frozenset[int] = frozenset()
@@ -55,17 +61,15 @@ class UserEnvironment:
 
     @property
     def person_home(self) -> Path:
-        """The folder with the person's token, policy and skills. An agent's shell cannot move it by setting a variable."""
-        moved = self.agent_markers or self.detached
-        return self.account_home / ".tacit" if moved and self.account_home else self.home
+        """The folder with the person's key, signers, policy and skills."""
+        return self.home
 
     @classmethod
     def read(cls, variables: Mapping[str, str] | None = None) -> UserEnvironment:
-        """Read the process environment and its ancestry, or the given variables instead."""
+        """Read the process environment, or the given variables instead."""
         found = HookEnvironment(variables)
         env, user_home, home = found.variables, Path(found.user_home), Path(found.home)
         own = Path(account) if (account := account_home()) else None
-        is_moved = variables is None and own is not None and home != own / ".tacit"
         return cls(
             store=found.store,
             config_file=found.config_file,
@@ -73,26 +77,15 @@ class UserEnvironment:
             user_home=user_home,
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
-            token=env.get("TACIT_TOKEN", ""),
             model_key=env.get("TACIT_MODEL_KEY", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             session=next((env[name] for name in SESSION_VARIABLES if env.get(name)), ""),
-            agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
+            agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name)),
             account_home=own,
-            detached=is_moved and Presence().is_detached(),
             ignored=found.ignored,
             owners=found.owners,
         )
-
-
-def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str, ...]:
-    """Return what shows that an agent started this process: its variables here or in a parent, or its program as a parent."""
-    inherited = above.variables if above else set()
-    marks = [name for name in AGENT_MARKERS if env.get(name) or name in inherited]
-    programs = sorted(AGENT_PROGRAMS & above.programs) if above else []
-    hidden = ["too many parent processes"] if above and above.is_endless else []
-    return (*marks, *(f"the program {name}" for name in programs), *hidden)
 
 
 _REMOVED = re.compile(

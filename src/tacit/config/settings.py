@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.config.files import write_atomically
+from tacit.config.signers import trusted_signers
 from tacit.domain.errors import ConfigError
 from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import digest
@@ -66,7 +67,8 @@ class Policy:
     """What may become a skill, and what needs a person."""
 
     strictness: Strictness = Strictness.STANDARD
-    """open: candidates with several independent, machine-verified successes and no findings go on trial by themselves;
+    """open: candidates with several independent, machine-verified successes and no findings go on trial by themselves, and
+    approvals need no signature; it counts only where a person has signed it (`tacit config --policy open`);
     standard: a person decides on everything; strict: candidates with external text are quarantined, one-time tasks rejected."""
     independent_successes: int = 2
     """How many sessions must have shown each part before `open` accepts it without a person."""
@@ -78,6 +80,11 @@ class Policy:
     hold_out: float = 0.0
     """The share of fitting runs, 0 to 0.5, that are control runs without a skill whose effect is unknown, so that its lift
     can be measured; fewer once it is known better, none for skills that a run must not miss. 0: no control runs."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether approvals need no signature."""
+        return self.strictness is Strictness.OPEN
 
     def hash(self) -> str:
         """Return the hash that approvals and verdicts are bound to: everything that decides on skills, so not `hold_out`."""
@@ -192,6 +199,10 @@ def load_config(
             else:
                 source = f"{known[key].source} ({path} may not loosen it)"
                 known[key] = dataclasses.replace(known[key], source=source)
+    strictness = known["policy.strictness"]
+    if strictness.value is Strictness.OPEN and not (home and trusted_signers(home).allows_open):
+        source = f"default ({strictness.source} says open, which nobody has signed: tacit config --policy open)"
+        known["policy.strictness"] = dataclasses.replace(strictness, value=Strictness.STANDARD, source=source)
     chosen = {
         section: dataclasses.replace(
             defaults, **{item.name: known[f"{section}.{item.name}"].value for item in dataclasses.fields(defaults)}

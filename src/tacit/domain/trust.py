@@ -108,6 +108,8 @@ class Approval:
     ticked: tuple[str, ...] = ()
     """Keys of the external values that were confirmed one by one."""
     checks: tuple[str, ...] = ()
+    signed: str = ""
+    """The statement that the person signed (`SignedApproval`), with its signature; empty: not signed."""
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -119,3 +121,8 @@ class Approval:
     def sight(self) -> str:
         """Digest of everything that was shown to the person."""
         return digest((self.policy_hash, self.origins, self.findings, self.needs, self.ticked, self.checks))
+
+    @property
+    def shown(self) -> str:
+        """Digest of what a signature covers of it: the same, but for the policy, which differs between stores."""
+        return digest((self.origins, self.findings, self.needs, self.ticked, self.checks))

@@ -8,9 +8,10 @@ recallable with today's checks, and takes versions out of use whose approval is 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from tacit.config.signers import approval_body, require_sitting, sitting
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.care import MIRROR
 from tacit.domain.errors import Mistake
@@ -46,6 +47,7 @@ from tacit.gate.support import Support, by_support, is_weak, support_of
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
+from tacit.text.context_frame import split_standing
 from tacit.text.redaction import redact
 
 BY_RECHECK = "tacit.recheck"
@@ -122,7 +124,8 @@ class Reviews:
     ) -> Transition:
         """Apply a person's decision to one exact version: approve, reject, retire, restore or reopen.
 
-        What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved.
+        What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved. An approval is
+        signed with the unlocked key of this process; without one it is refused, unless the policy is `open`.
         """
         context, stored = self._context, queries.find(self._store, version_id)
         content_hash = content_hash or stored.version.hash
@@ -133,7 +136,7 @@ class Reviews:
             approval = self._approval(stored, move, ticked)
             self._store.add_transition(move)
             if approval is not None:
-                self._store.add(approval)
+                self._store.add(self._signed(stored, approval))
             for extension in context.extensions:
                 extension.on_review(stored, move)
             publishing.publish(self._store, context.embedder)
@@ -248,6 +251,28 @@ class Reviews:
             for each in self._store.approvals(stored.version.id):
                 given |= required.intersection(each.ticked)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
+
+    def _signed(self, stored: StoredVersion, approval: Approval) -> Approval:
+        """Sign an approval with the person's unlocked key; under the policy `open` it may stay unsigned."""
+        if self._context.config.policy.is_open and sitting() is None:
+            return approval
+        grant = require_sitting(f"the approval of `{stored.version.name}`")
+        if self._store.signers is not None:
+            self._store.require_signatures(grant.signers)  # the key may have been made after the store was opened
+        text = split_standing(publishing.text_for_hooks(self._store, stored))[0]
+        body = approval_body(
+            content_hash=stored.version.hash,
+            kind=stored.skill.kind,
+            name=stored.version.name,
+            scope=str(stored.skill.scope),
+            store=self._store.id,
+            shown=approval.shown,
+            ticked=approval.ticked,
+            by=approval.by,
+            at=approval.at.isoformat(),
+            text=text,
+        )
+        return replace(approval, signed=grant.sign(body))
 
     # --- rechecks ---
 

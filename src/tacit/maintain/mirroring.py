@@ -65,7 +65,8 @@ def synchronise(context: StoreContext, request: PromotionRequest) -> Synchronise
         return Synchronised()
     done = Synchronised()
     try:
-        with home_store(place, create=bool(open_nominations(context.store, Level.ORGANISATION))) as store:
+        create = bool(open_nominations(context.store, Level.ORGANISATION))
+        with home_store(place, signers=context.store.signers, create=create) as store:
             if store is not None:
                 home = context.with_store(store, Scope(Level.ORGANISATION))
                 scope = Scope(Level.PROJECT, context.scope.key or request.source.project)
@@ -83,7 +84,7 @@ def synchronise(context: StoreContext, request: PromotionRequest) -> Synchronise
 def purged_but_at_home(context: StoreContext) -> list[StoredVersion]:
     """Return what the person's store still has although it was purged here: the same text, or a promoted copy."""
     purged = {stone.id for stone in context.store.tombstones()}
-    with home_store(context.place) as home:
+    with home_store(context.place, signers=context.store.signers) as home:
         kept = home.catalogue() if home and purged else []
     return [stored for stored in kept if purged & {stored.version.id, stored.version.hash, *stored.version.parents}]
 

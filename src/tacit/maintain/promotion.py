@@ -158,7 +158,7 @@ def promote_skill(
         )
     if not in_home or home_database(context.place) is None:
         return promote(context.store, context.with_store(context.store, scope), stored, request)
-    with home_store(context.place, create=True) as home:
+    with home_store(context.place, signers=context.store.signers, create=True) as home:
         assert home is not None
         return promote(context.store, context.with_store(home, scope), stored, request)
 
@@ -186,7 +186,7 @@ def promotion_prospects(context: StoreContext, request: PromotionRequest) -> lis
     store = context.store
     found: list[Prospect] = []
     groups = recurrences(store, request.same)
-    with home_store(context.place) as home:
+    with home_store(context.place, signers=context.store.signers) as home:
         broad = (home or store).catalogue()
         for stored in _current_versions(store):
             level = stored.skill.scope.level
@@ -518,7 +518,7 @@ def cares(context: StoreContext, *, at: datetime) -> list[Care]:
     """Find what qualifies for a broader scope. Applied, it becomes a waiting candidate, or a note for the person's
     store."""
     store, request = context.store, replace(promotion_request(context), at=at)
-    with home_store(context.place) as home:
+    with home_store(context.place, signers=context.store.signers) as home:
         project = _for_project(store, context.scope, request)
         return [*_for_sessions(store, request), *project, *_for_home(store, home, request)]
 

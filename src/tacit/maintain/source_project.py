@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
+from tacit.config.signers import Signers
 from tacit.domain.identity import digest
 from tacit.maintain.portability import NO_PROJECT_FACTS, ProjectFacts
 from tacit.store import Store, open_store
@@ -70,7 +71,7 @@ def home_database(place: StoreLocation | None) -> Path | None:
 
 
 @contextmanager
-def home_store(place: StoreLocation | None, *, create: bool = False) -> Iterator[Store | None]:
+def home_store(place: StoreLocation | None, *, signers: Signers | None, create: bool = False) -> Iterator[Store | None]:
     """Open the person's own store for a while; None where there is none, unless `create` is set."""
     database = home_database(place)
     if database is None or place is None or not (create or database.exists()):
@@ -79,6 +80,7 @@ def home_store(place: StoreLocation | None, *, create: bool = False) -> Iterator
     if create:
         database.parent.mkdir(parents=True, exist_ok=True)
     store = open_store(database, home=place.home)
+    store.require_signatures(signers)
     try:
         yield store
     finally:

@@ -217,6 +217,11 @@ def _render(store: Store, versions: Sequence[StoredVersion]) -> None:
             store.renderings.put(_rendering(store, stored, evidence=evidence))
 
 
+def text_for_hooks(store: Store, stored: StoredVersion) -> str:
+    """Return what hooks show of a version once it is approved: the text that an approval signs."""
+    return _rendering(store, stored, evidence=store.evidence([stored.version.id])[stored.version.id]).text
+
+
 def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, reliability(evidence)
     reinforced, fresh_at = prominence_of(version, evidence, usage_signals=store.entries(UsageSignal, key=version.id))

@@ -1,7 +1,8 @@
 """The index that hooks read: words, a vector or an error's signature → rendered skills. Read-only.
 
 It opens in a fraction of the time that the store takes: no schema is checked, no content is read, nothing is upgraded. A row
-counts only if its seal fits and it belongs to the newest recallable version of its skill. Imports nothing that is slow to load.
+counts only if its seal fits, it belongs to the newest recallable version of its skill, and a person signed an approval of it:
+its text is then the one that they signed. Imports nothing that is slow to load.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from itertools import islice
 
 import apsw
 
+from tacit.config.signers import approves
 from tacit.domain.reach import CARD, breadth, reaches
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, LexicalSearch, terms_in
 from tacit.store.seals import seal_of
+from tacit.text.context_frame import card_text, standing_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from tacit.config.signers import Signers
     from tacit.store.vector_codes import HookVectors
 
-SCHEMA = 10
+SCHEMA = 11
 """The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
@@ -42,6 +46,8 @@ _CURRENT = (
     "AND r.id = (SELECT id FROM versions WHERE seq = r.seq) ORDER BY r.rank DESC, r.fresh_at DESC, r.seq DESC"
 )
 """The renderings of current versions, the most reliable first."""
+_AS_BEFORE = "\0"
+"""Stands for the text of what was approved before there were signatures, while there is no signer."""
 _PARTS = b'"sub_skills":["'
 """Quotation marks inside a text are escaped, so no text matches it."""
 _WORDS = (
@@ -86,15 +92,21 @@ class SkillMatch:
 class HookIndex:
     """An open index. `damaged` names the rows that were skipped because their seals do not fit."""
 
-    def __init__(self, database: apsw.Connection) -> None:
+    def __init__(self, database: apsw.Connection, signers: Signers | None = None) -> None:
         self._database = database
+        self._signers = signers
+        self._store = ""
+        self._signed: dict[int, str] = {}
         self._query_vector: tuple[HookVectors, list[float]] | None = None
         self._lexical = LexicalSearch(self._run, "version", read=self._words, weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
     @classmethod
-    def open(cls, path: str) -> HookIndex | None:
-        """Open a store for reading; nothing if there is none, or this program cannot read its schema."""
+    def open(cls, path: str, signers: Signers | None = None) -> HookIndex | None:
+        """Open a store for reading; nothing if there is none, or this program cannot read its schema.
+
+        Without signers no signature is needed: that is the policy `open`.
+        """
         if not os.path.isfile(path):
             return None
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -107,7 +119,7 @@ class HookIndex:
             return None
         for sql in ("PRAGMA trusted_schema = OFF", "BEGIN"):  # one unchanging state for all queries
             database.execute(sql).fetchall()
-        return cls(database)
+        return cls(database, signers)
 
     def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
@@ -234,7 +246,37 @@ class HookIndex:
         listed = ", ".join(f"r.{column}" for column in ("seq", *COLUMNS, "seal"))
         for row in self._database.execute(_CURRENT.format(listed, condition), values):
             if self._intact("renderings", row, label=row[1]) and (not scope or reaches(row[6], scope)):
-                yield SkillRow(row[:-1])
+                found = SkillRow(row[:-1])
+                if self._signers is None or self._is_approved(found, self._signers):
+                    yield found
+
+    def _is_approved(self, row: SkillRow, signers: Signers) -> bool:
+        """Whether a person signed an approval of the version; its text becomes the one that they signed."""
+        if row.sequence not in self._signed:
+            self._signed[row.sequence] = self._signed_text(row, signers)
+        text = self._signed[row.sequence]
+        if text == _AS_BEFORE:
+            return True
+        is_card = row.kind == "fact" and row.name == CARD
+        row.text = card_text(text, row.text) if is_card else standing_text(text, row.text)
+        return bool(text)
+
+    def _signed_text(self, row: SkillRow, signers: Signers) -> str:
+        """Return the text that a person signed; empty if nobody did."""
+        self._store = self._store or str(self._run("SELECT id FROM identity")[0][0])
+        sql = "SELECT v.hash, a.record FROM approvals AS a JOIN versions AS v ON v.id = a.version_id "
+        for content_hash, record in self._run(sql + "WHERE v.id = ? ORDER BY a.seq DESC", row.version_id):
+            signed = json.loads(record).get("signed", "")
+            body = signers.verified(signed) if signed else None
+            if (
+                body
+                and body["hash"] == content_hash
+                and approves(body, kind=row.kind, name=row.name, scope=row.scope, store=self._store)
+            ):
+                return str(body.get("text", ""))
+        if not signers.root and self._run("SELECT 1 FROM approved_before WHERE id = ?", row.version_id):
+            return _AS_BEFORE
+        return ""
 
     def _run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()

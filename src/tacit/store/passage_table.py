@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 
 from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.stored import FoundPassage, Passage
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
@@ -90,6 +91,8 @@ class Passages:
         found = []
         for match, row in zip(matches, self.rows.among([match.seq for match in matches]), strict=True):
             stored = self._skills.stored(self._skills.versions.at(row["version"]))
+            if stored.status not in RECALLABLE:
+                continue
             found.append(FoundPassage(stored=stored, passage=self.rows.value(row), lexical=match.score))
         return found
 

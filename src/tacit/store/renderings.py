@@ -69,7 +69,8 @@ class Renderings:
             f"SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions WHERE status IN ({statuses}) "
             "EXCEPT SELECT seq FROM renderings) ORDER BY seq"
         )
-        return [row[0] for row in self._connection.run(sql, *map(str, RECALLABLE))]
+        found = [row[0] for row in self._connection.run(sql, *map(str, RECALLABLE))]
+        return [each for each in found if self._skills.version(each).status in RECALLABLE]
 
     @reads
     def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
@@ -88,13 +89,15 @@ class Renderings:
         if len(numbers) < wanted and len(few) == wanted * _SIEVED:  # too many of them belong elsewhere
             numbers = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, asked)]
         more = self._skills.versions_in_rows(numbers[limit:wanted])
-        return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
+        hits = [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
+        return [hit for hit in hits if hit.stored.status in RECALLABLE]
 
     @reads
     def narrower_namesakes(self, found: Iterable[Hit], scope: Scope) -> list[Hit]:
         """Rendered skills of the same kinds and names as these hits that are kept at narrower scopes."""
         keys = ((str(h.stored.skill.kind), h.stored.version.name, str(h.stored.skill.scope)) for h in found)
-        return self._skills.hits(narrower_namesakes(self._connection.run, keys, scope=str(scope)))
+        hits = self._skills.hits(narrower_namesakes(self._connection.run, keys, scope=str(scope)))
+        return [hit for hit in hits if hit.stored.status in RECALLABLE]
 
     def check(self, row: Values) -> None:
         """Raise unless the row renders a recallable version and repeats what that version says."""
@@ -102,7 +105,7 @@ class Renderings:
         if version is None:
             raise self.rows.damage(row["id"], "version_missing")
         stored = self._skills.stored(version)
-        if stored.status not in RECALLABLE or stored.sequence != row["seq"]:
+        if version["status"] not in RECALLABLE or stored.sequence != row["seq"]:
             raise self.rows.damage(row["id"], "not_recallable")
         if any(row[column] != value for column, value in derived(stored).items()):
             raise self.rows.damage(row["id"], "wrong_rendering")

@@ -428,6 +428,15 @@ def _add_importance(connection: Connection) -> None:
     )
 
 
+def _add_signatures(connection: Connection) -> None:
+    """Schema 11: approvals are signed; what was in use before stays in use until a person has confirmed it."""
+    connection.run(
+        "CREATE TABLE approved_before (id TEXT PRIMARY KEY REFERENCES versions (id) ON DELETE CASCADE) "
+        "STRICT, WITHOUT ROWID; INSERT INTO approved_before SELECT id FROM versions "
+        f"WHERE status IN {_RECALLABLE}"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     _create_tables,
     _add_bookmarks,
@@ -439,6 +448,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_ledger,
     _forget_projections,
     _add_importance,
+    _add_signatures,
 )
 
 

@@ -10,13 +10,15 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 
+from tacit.config.signers import Signers, approves
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.stored import Hit, StoredVersion
+from tacit.domain.trust import Approval
 from tacit.store import invariants
-from tacit.store.audit import Audit, AuditNote, record_path
+from tacit.store.audit import Audit, AuditNote, identity_of, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
-from tacit.store.encoding import clean
+from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, terms_in, version_words
 from tacit.store.rows import Records, Values, same_names
 from tacit.store.word_index import WordIndex
@@ -42,6 +44,10 @@ class Skills:
         self.skills = Records(connection, SKILLS, kind=Skill, columns=same_names("id", "kind"))
         self.versions = Records(connection, VERSIONS, kind=SkillVersion, columns=_VERSION_COLUMNS)
         self.transitions = Records(connection, TRANSITIONS, kind=Transition, columns=_TRANSITION_COLUMNS)
+        self.signers: Signers | None = None
+        """Whose signatures make a version recallable; None: none is needed (the policy `open`, or no person's store)."""
+        self._signed: set[str] = set()
+        """Versions whose signed approval was verified."""
         self.written = 0
         """How often versions were changed through this object, or by a purge."""
         self._filters_checked = self._names_checked = _NEVER
@@ -152,7 +158,8 @@ class Skills:
             if row["name"] != clean(name) if name else not _passes(row, statuses, kinds):
                 raise self.versions.damage(row["id"], "wrong_index")
         chosen = [row for row in rows if _passes(row, statuses, kinds)]
-        return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
+        found = [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
+        return [each for each in found if statuses is None or each.status in statuses]
 
     @reads
     def search(
@@ -187,6 +194,7 @@ class Skills:
         return [
             Hit(stored=stored, lexical=match.score, words=match.words)
             for match, stored in zip(found, versions, strict=True)
+            if stored.status in statuses
         ]
 
     @reads
@@ -214,7 +222,39 @@ class Skills:
             raise self.versions.damage(row["id"], "wrong_content")
         if skill is None:
             skill = self.skills.value(self._audit.existing(self.skills, version.skill_id, noun="skill"))
-        return StoredVersion(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
+        status = Status(row["status"])
+        if status in RECALLABLE and not self.is_approved(skill, version):
+            status = Status.CANDIDATE  # whoever can write the file may have changed the row
+        return StoredVersion(skill=skill, version=version, status=status, sequence=row["seq"])
+
+    def require_signatures(self, signers: Signers | None) -> None:
+        """Read as recallable only what one of these signers approved; with None all that the rows say."""
+        self.signers = signers
+        self._signed.clear()
+
+    def is_approved(self, skill: Skill, version: SkillVersion) -> bool:
+        """Whether a person signed an approval of exactly this content, for this scope and store."""
+        if self.signers is None or version.id in self._signed:
+            return True
+        sql = "SELECT record FROM approvals WHERE version_id = ? ORDER BY seq DESC"
+        for (record,) in self._connection.run(sql, version.id):
+            approval = unpack(record, Approval)
+            body = self.signers.verified(approval.signed) if approval.signed else None
+            if (
+                body
+                and (body.get("hash"), body.get("shown")) == (version.hash, approval.shown)
+                and approves(body, kind=skill.kind, name=version.name, scope=str(skill.scope), store=self._store_id())
+            ):
+                self._signed.add(version.id)
+                return True
+        if self.signers.root:
+            return False
+        # Before there is a signer, what was approved before there were signatures stays in use.
+        known = "SELECT 1 FROM approved_before WHERE id = ?"
+        return bool(self._connection.run(known, version.id))
+
+    def _store_id(self) -> str:
+        return identity_of(self._connection)
 
     def count_recallable(self) -> int:
         """How many versions are recallable; raises if the index by status and kind has lost or gained rows.

@@ -13,10 +13,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tacit.config.signers import Signers
 from tacit.domain.archive import Anchor, Descent, Manifest, Purge, Source
 from tacit.domain.errors import NotFound, StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.stored import AuditEntry, Counts, Damage
+from tacit.domain.stored import AuditEntry, Counts, Damage, StoredVersion
 from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, identity_of, record_path
 from tacit.store.backup import copy_store, describe_copy, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
@@ -96,6 +97,24 @@ class Store:
     def connection(self) -> Connection:
         """The connection to the file, for copies."""
         return self._connection
+
+    @property
+    def id(self) -> str:
+        """The id that the store got when it was made."""
+        return identity_of(self._connection)
+
+    @property
+    def signers(self) -> Signers | None:
+        """Whose approvals count here; None: signatures are not needed."""
+        return self._tables.skills.signers
+
+    def require_signatures(self, signers: Signers | None) -> None:
+        """Read as recallable only what one of these signers approved; the rest of it reads as waiting. None: all of it."""
+        self._tables.skills.require_signatures(signers)
+
+    def is_approved(self, stored: StoredVersion) -> bool:
+        """Whether a person signed an approval of this version, if that is needed here."""
+        return self._tables.skills.is_approved(stored.skill, stored.version)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make several writes one: all or none. Nested use joins the outer one."""

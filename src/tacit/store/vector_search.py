@@ -154,7 +154,8 @@ class VectorSearch:
         self._skills.count_recallable()  # raises if the index that filters by status is damaged
         found = self._current(copy, direction, kinds=kinds, limit=limit)
         hits = self._skills.hits([seq for seq, _ in found])
-        return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
+        scored = [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
+        return [hit for hit in scored if hit.stored.status in RECALLABLE]
 
     def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
         """How similar these versions are; only their own rows are read."""

@@ -1,6 +1,12 @@
-"""The outer block around everything that an agent is given as background knowledge. Hooks import it: loads nothing."""
+"""The outer block around everything that an agent is given as background knowledge, and the parts of a block that change.
+
+A person signs the text of a skill for hooks. How well it is proved changes after that, and the card of a project is kept
+current: only these parts may differ from what was signed, and only in forms that give no orders. Hooks import it: loads little.
+"""
 
 from __future__ import annotations
+
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,3 +25,44 @@ def framed(blocks: Iterable[str], *, number: str) -> str:
     texts = [block for block in blocks if block]
     tag = f"tacit-skills-{number}"
     return "\n".join([f"<{tag}>", FRAME, *texts, f"</{tag}>"]) if texts else ""
+
+
+_BLOCK = "<tacit-skill "
+_STANDING = re.compile(
+    r"trial|trusted|not measured yet(?: \(\d+ unverified reports\))?|worked in [\d.]+ of \d+ verified uses|"
+    r"learned from \d+ attempts?(?:, in part from outside text)?|imported|proposed by an agent|written by a person"
+)
+
+
+def split_standing(text: str) -> tuple[str, str]:
+    """Return a block without the line that says how well the skill is proved, and that line; other texts have none."""
+    opening, _, rest = text.partition("\n")
+    line, _, after = rest.partition("\n")
+    if opening.startswith(_BLOCK) and line.startswith("[") and line.endswith("]"):
+        return f"{opening}\n{after}", line
+    return text, ""
+
+
+def standing_text(signed: str, current: str) -> str:
+    """Return a signed text with what the current one says of how well the skill is proved."""
+    line = split_standing(current)[1]
+    parts = [part for part in line.strip("[]").split("; ") if _STANDING.fullmatch(part)]
+    if not parts or not signed.startswith(_BLOCK):
+        return signed
+    opening, _, rest = signed.partition("\n")
+    return f"{opening}\n[{'; '.join(parts)}]\n{rest}"
+
+
+_CODE = re.compile(r"`[^`\n]{1,120}`")
+_WORD = re.compile(r"[^\W\d_]+")
+_CARD_WORDS = frozenset(
+    "test tests check checks format build run before commit commits branch branches publish log logs missing not found "
+    "installed here in or and a an the of with less often times failed sessions subject type scope emoji".split()
+)
+
+
+def card_text(signed: str, current: str) -> str:
+    """Return the current lines of a project's card whose words, outside of code, are those of the signed card or of cards."""
+    words = _CARD_WORDS.union(_WORD.findall(_CODE.sub(" ", signed).casefold()))
+    lines = [line for line in current.splitlines() if words.issuperset(_WORD.findall(_CODE.sub(" ", line).casefold()))]
+    return "\n".join(lines) if signed else ""

@@ -154,10 +154,8 @@ def test_the_home_is_moved_by_its_variable(tmp_path):
 
 
 def test_the_environment_is_read_once_into_a_value():
-    read = UserEnvironment.read(
-        {"HOME": "/h", "TACIT_TOKEN": "t", "USERNAME": "ann", "EDITOR": "vi", "CLAUDECODE": "1", "GEMINI_CLI": ""}
-    )
-    assert (read.token, read.user, read.editor, read.agent_markers) == ("t", "ann", "vi", ("CLAUDECODE",))
+    read = UserEnvironment.read({"HOME": "/h", "USERNAME": "ann", "EDITOR": "vi", "CLAUDECODE": "1", "GEMINI_CLI": ""})
+    assert (read.user, read.editor, read.agent_markers) == ("ann", "vi", ("CLAUDECODE",))
     assert (read.store, read.config_file, read.user_home) == ("", "", Path("/h"))
 
 

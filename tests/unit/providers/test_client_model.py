@@ -111,7 +111,7 @@ def test_prompt_goes_over_stdin_in_an_empty_folder_without_the_marks_of_a_sessio
     machine.variables |= {
         "CLAUDECODE": "1",
         "CODEX_THREAD_ID": "t",
-        "TACIT_TOKEN": "secret",
+        "TACIT_CONFIG": "secret",
         "ANTHROPIC_API_KEY": "own",
     }
     machine.install(result(structured_output={}) + "\n" + events(DONE), answer="{}")
@@ -122,7 +122,7 @@ def test_prompt_goes_over_stdin_in_an_empty_folder_without_the_marks_of_a_sessio
     assert PROMPT.instructions not in argv
     assert (machine.given / "files").read_text() == ""
     seen = dict(line.partition("=")[::2] for line in (machine.given / "env").read_text().splitlines())
-    assert not {"CLAUDECODE", "CODEX_THREAD_ID", "TACIT_TOKEN"} & seen.keys()
+    assert not {"CLAUDECODE", "CODEX_THREAD_ID", "TACIT_CONFIG"} & seen.keys()
     assert (seen["TACIT_MODEL_CALL"], seen["ANTHROPIC_API_KEY"]) == ("1", "own")
 
 

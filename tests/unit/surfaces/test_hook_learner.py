@@ -15,6 +15,8 @@ from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Strictness
+from tacit.config.signers import end_sitting
+from tacit.config.signing_key import add_statement, unlock
 from tacit.domain.errors import StoreOutage
 from tacit.evidence import journal_uses
 from tacit.evidence.journal_uses import SessionTexts, fold_journals, remove_old_journals, uses_of
@@ -25,6 +27,7 @@ from tacit.surfaces.hook import learner, learner_requests, log
 from tacit.surfaces.hook.events import find, parse
 from tacit.surfaces.hook.learner import config_for
 from tacit.surfaces.hook.learner_requests import TRIES
+from tests.person import PASSPHRASE, give_key
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, codex, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
 
@@ -202,8 +205,8 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
     assert written == [journal_uses.FOLDED] * 3, "and nothing is written where nothing is new"
 
 
-def strictness(project, account, **around):
-    environment = UserEnvironment(account_home=account, **({"home": project.home / ".tacit"} | around))
+def strictness(project, home, **around):
+    environment = UserEnvironment(home=home, **around)
     return config_for(find_location(environment, start=project.folder), environment).policy.strictness
 
 
@@ -213,21 +216,21 @@ def with_policy(folder, word):
     return folder
 
 
-def test_the_policy_comes_from_the_accounts_home_and_nothing_else_loosens_it(project, tmp_path):
-    account = tmp_path / "account"
-    evil = with_policy(tmp_path / "evil", "open")
-    named = str(evil / "tacit.toml")
-    assert strictness(project, account) is Strictness.STANDARD
-    assert strictness(project, account, home=evil) is Strictness.STANDARD
-    assert strictness(project, account, config_file=named) is Strictness.STANDARD
-    assert strictness(project, None, home=evil, config_file=named) is Strictness.STANDARD
-    with_policy(account / ".tacit", "open")
-    assert strictness(project, account) is Strictness.OPEN, "a person's own word holds"
-    assert strictness(project, account, home=account / ".tacit") is Strictness.OPEN
-    assert strictness(project, account, home=with_policy(tmp_path / "other", "strict")) is Strictness.STRICT
-    with_policy(account / ".tacit", "strict")
+def test_a_looser_policy_counts_only_where_a_person_signed_it(project, tmp_path):
+    end_sitting()
+    own, named = with_policy(tmp_path / "own", "open"), with_policy(tmp_path / "named", "open")
+    assert strictness(project, own) is Strictness.STANDARD
+    give_key(own)
+    assert strictness(project, own, config_file=str(named / "tacit.toml")) is Strictness.STANDARD
+    add_statement(own, unlock(own, PASSPHRASE), {"what": "policy", "strictness": "open"})
+    assert strictness(project, own) is Strictness.OPEN
+    with_policy(project.folder, "strict")
+    assert strictness(project, own) is Strictness.STRICT, "a project's file may tighten it"
     with_policy(project.folder, "open")
-    assert strictness(project, account, home=evil, config_file=named) is Strictness.STRICT
+    assert strictness(project, with_policy(tmp_path / "own", "standard")) is Strictness.STANDARD
+    with_policy(tmp_path / "own", "open")
+    add_statement(own, unlock(own, PASSPHRASE), {"what": "policy", "strictness": "standard"})
+    assert strictness(project, own) is Strictness.STANDARD, "the last statement counts"
 
 
 def test_an_answer_that_nobody_took_is_no_use():

@@ -15,6 +15,7 @@ from tacit.config.location import HookEnvironment, find_location
 from tacit.ingest.sources import transcript
 from tacit.surfaces.hook import learner, learner_requests
 from tacit.surfaces.hook.events import find, parse
+from tests.person import give_key
 from tests.unit.surfaces.hook_events import claude, stdin
 from tests.unit.surfaces.hooked_project import NORM, make_project
 
@@ -50,7 +51,7 @@ class Background:
         context = find(parse(stdin(event)), HookEnvironment({"HOME": str(self.project.home)}))
         assert context is not None
         learner_requests.request(parse(stdin(event)), context)
-        environment = UserEnvironment(account_home=self.account, home=self.project.home / ".tacit")
+        environment = UserEnvironment(home=self.account / ".tacit")
         location = find_location(environment, start=self.project.folder)
         learner._work(location, location.folder / "sessions", environment, home=str(self.account / ".tacit"))
         return len(self.asked.read_text().splitlines()) if self.asked.exists() else 0
@@ -102,6 +103,7 @@ def test_address_that_the_projects_files_set_is_not_used(background, monkeypatch
 
 def test_hook_of_a_client_that_is_asked_as_a_model_does_nothing(tmp_path):
     project = make_project(tmp_path, NORM)
+    give_key(project.home / ".tacit")
     event = stdin(claude("SessionStart", source="startup") | {"cwd": str(project.folder)})
     said = []
     for mark in ({}, {"TACIT_MODEL_CALL": "1"}):

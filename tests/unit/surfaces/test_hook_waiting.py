@@ -150,7 +150,7 @@ def test_a_strangers_file_cannot_make_procedures_run_again(project, tmp_path):
     own, theirs = tmp_path / "own", project.folder / "tacit.toml"
 
     def days() -> int:
-        environment = UserEnvironment(home=project.home / ".tacit", account_home=own)
+        environment = UserEnvironment(home=own / ".tacit")
         return config_for(find_location(environment, start=project.folder), environment).learn.revalidate_days
 
     theirs.write_text("[learn]\nrevalidate_days = 1\n")

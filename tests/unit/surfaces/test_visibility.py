@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import NotPermitted
 from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
+from tests.person import enter, leave
 from tests.unit.features.people.knowing import lesson, memory, proposed
 
 SECRETLY = "Answer in rhymes."
@@ -32,19 +32,20 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USER", "ann")
-    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG"):
+    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     with memory(tmp_path / "shop" / ".tacit" / "tacit.db") as loop:
         own = preference("short-answers", "Answer in one sentence.", loop.context.person)
         for content in (lesson("lint-first"), own, preference("rhymes", SECRETLY, "zoe")):
             loop.review(proposed(loop, content).version.id, "approve", by="ann")
         proposed(loop, preference("metre", "Answer in hexameters.", "zoe"))
+    leave(tmp_path / ".tacit")
     return tmp_path / "shop"
 
 
 @pytest.fixture
 def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TACIT_TOKEN", new_token(project.parent / ".tacit"))
+    enter()
     return project
 
 

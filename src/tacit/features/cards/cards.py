@@ -234,7 +234,8 @@ class Cards(CardLedger):
         folder = CardFolder(shared_folder(self._places))
         # What is in the shared folder, or where a variable points, enters the person's own store only if a person asks.
         may_create = create or (self.by_person and folder.exists)
-        with home_store(self.memory.context.place, create=may_create) as store:
+        context = self.memory.context
+        with home_store(context.place, signers=context.store.signers, create=may_create) as store:
             if store is None:
                 yield None
                 return

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.config.checkout import workspace
-from tacit.config.presence import SESSION_VARIABLES
+from tacit.config.environment import SESSION_VARIABLES
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.trajectory import Origin

@@ -10,8 +10,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.config.environment import UserEnvironment
-from tacit.config.presence import SESSION_VARIABLES
+from tacit.config.environment import SESSION_VARIABLES, UserEnvironment
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin
 from tacit.features.sessions.working_memory import WorkingMemory, origin_of_note

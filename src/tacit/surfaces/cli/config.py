@@ -1,16 +1,18 @@
-"""`tacit config`: every setting with its source, and a person's token. `tacit pause`: do nothing here for a while."""
+"""`tacit config`: every setting with its source, the person's key and policy. `tacit pause`: do nothing here for a while."""
 
 from __future__ import annotations
 
 import math
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
-from tacit.config.settings import Setting
+from tacit.config.passphrase import new_key_at_terminal, unlock_at_terminal
+from tacit.config.settings import Setting, Strictness, save_settings
+from tacit.config.signing_key import add_statement, has_key
 from tacit.domain.errors import Mistake
-from tacit.surfaces.authority import new_token as make_token
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.report import Column, Columns
 
@@ -22,17 +24,25 @@ _SETTINGS: Columns[Setting] = Columns(
 
 
 @click.command()
-@click.option("--new-token", is_flag=True, help="Make a person's token for reviews outside a terminal.")
+@click.option(
+    "--new-key", is_flag=True, help="Make a new signing key: what the old one approved must be confirmed again."
+)
+@click.option("--policy", type=click.Choice(list(Strictness)), help="Set how strict the gate is, signed by you.")
 @command_options
-def config(ctx: CommandContext, *, new_token: bool) -> None:
+def config(ctx: CommandContext, *, new_key: bool, policy: str | None) -> None:
     """Print every setting and its source. Settings are read from tacit.toml in the project or in ~/.tacit.
 
-    With --new-token it makes a token that stands for a person, as TACIT_TOKEN. It is shown once and replaces the old one.
+    With --new-key you choose a new passphrase, such as after the old one was lost. With --policy you set the policy for all
+    your projects; `open` counts only if it is set so, because approvals need no signature under it.
     """
-    if new_token:
-        ctx.caller.require_person("token")
-        made = make_token(ctx.environment.person_home)
-        ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
+    home = ctx.environment.person_home
+    if new_key or policy is not None:
+        ctx.caller.refuse_agents("config")
+    if new_key:
+        _make_key(ctx, home)
+        return
+    if policy is not None:
+        _set_policy(ctx, home, Strictness(policy))
         return
     _, settings = ctx.settings
     place = ctx.place
@@ -42,6 +52,23 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     }
     store = Setting(key="store", value=place.database, source=place.chosen_by)
     ctx.report(document, lambda: _SETTINGS.table([store, *settings]))
+
+
+def _make_key(ctx: CommandContext, home: Path) -> None:
+    if has_key(home):
+        question = "Make a new key? What you approved so far waits until you confirm it with the new one."
+        ctx.require_yes(question, yes=False)
+    grant = new_key_at_terminal(home, name=ctx.environment.user)
+    line = "Your new key is ready. Run [bold]tacit review[/bold] in each project to confirm what you approved before."
+    ctx.report({"signer": grant.fingerprint}, line)
+
+
+def _set_policy(ctx: CommandContext, home: Path, policy: Strictness) -> None:
+    grant = unlock_at_terminal(home, f"the policy {policy}", name=ctx.environment.user)
+    add_statement(home, grant, {"what": "policy", "strictness": str(policy), "at": datetime.now(UTC).isoformat()})
+    path = save_settings(home, {"policy.strictness": str(policy)})
+    note = " Approvals need no signature under it: an agent can give them." if policy is Strictness.OPEN else ""
+    ctx.report({"policy": str(policy), "file": str(path)}, f"The policy is {policy} now.{note}")
 
 
 _LONGEST_S = 366 * 86_400

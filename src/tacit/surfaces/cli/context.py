@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, account_name, find_location
-from tacit.config.presence import Presence
+from tacit.config.passphrase import unlock_at_terminal
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
@@ -95,14 +95,12 @@ class CommandContext:
         """Who is calling."""
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
-        # An agent's variables decide it without looking.
-        doubt = self._doubt if at_terminal and not self.environment.agent_markers else ""
-        return Caller(environment=self.environment, at_terminal=at_terminal, doubt=doubt)
+        return Caller(environment=self.environment, at_terminal=at_terminal, unlock=self.unlock)
 
-    @cached_property
-    def _doubt(self) -> str:
-        """Why nobody can be typing."""
-        return Presence().doubt()
+    def unlock(self, what: str) -> None:
+        """Ask for the person's passphrase, once for each process; under the policy `open` nobody is asked."""
+        if not self.settings[0].policy.is_open:
+            unlock_at_terminal(self.environment.person_home, what, name=self.environment.user)
 
     @property
     def can_ask(self) -> bool:
@@ -127,7 +125,7 @@ class CommandContext:
         """Raise `NotPermitted` unless the caller may see a version."""
         if not self.may_show(stored):
             message = f"{stored.version.id[:10]} is another person's preference, which only people may see"
-            hint = "run it in a terminal of your own, or set TACIT_TOKEN"
+            hint = "run it in a terminal of your own"
             raise NotPermitted(message, code="private_preference", hint=hint)
 
     def report(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from rich.panel import Panel
 from tacit import render
 from tacit.api import Tacit
 from tacit.config.settings import Config
+from tacit.config.signers import begin_sitting, end_sitting
+from tacit.config.signing_key import KeyCost, create_key
 from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
@@ -44,6 +47,8 @@ UNRELATED_TASK = "Translate the landing page into French"
 PROJECT = "invoice-app"
 VALUES = {"column": "paid_at", "table": "payments"}
 """The parameters of the new task."""
+QUICK = KeyCost(passes=1, memory=8 << 20)
+"""The cost of a random passphrase that nobody guesses."""
 
 
 @click.command()
@@ -56,15 +61,26 @@ def demo(ctx: CommandContext, *, keep: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         console = Console(quiet=True) if ctx.as_json else ctx.console
         store, scope = open_store(str(folder / "tacit.db")), Scope(Level.PROJECT, PROJECT)
-        with Tacit(store, config=Config(), scope=scope) as memory:
-            document = _play(console, memory, folder)
+        # A key of the demo's own, whose passphrase nobody sees: a person's would be asked for at the terminal.
+        grant = create_key(folder / "home", secrets.token_hex(), name="demo", at=datetime.now(UTC), cost=QUICK)
+        store.require_signatures(grant.signers)
+        begin_sitting(grant)
+        try:
+            with Tacit(store, config=Config(), scope=scope) as memory:
+                document = _play(console, memory, folder)
+        finally:
+            end_sitting()
     ctx.report(document)
 
 
 _CHAPTERS = (
     ("Learn", "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk."),
     ("Look", "One of the skills, as a person reviews it and as Agent Skills clients read it."),
-    ("Approve", "Agents get nothing before a person approves the exact content and confirms what came from outside."),
+    (
+        "Approve",
+        "Agents get nothing before a person signs the exact content and confirms what came from outside. "
+        "The demo signs with a throwaway key.",
+    ),
     ("Recall", f"A new task: “{NEW_TASK}”"),
     ("Prove", "A small agent follows the recalled steps in the real project; Tacit runs the check itself."),
     ("Remember", "Every change is an entry in a chain of hashes."),

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import click
 
+from tacit.config.signers import sitting
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -114,8 +115,8 @@ def review(
     in tool output, a file or the web are confirmed one by one. A script passes --despite-findings and each --tick, and is
     refused with the lists otherwise.
 
-    Only a person can review: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds the
-    token from `tacit config --new-token`.
+    Every decision is signed with your passphrase, which is asked for once and only at a terminal. The first time you choose
+    it. Under the policy `open` nothing is signed.
     """
     chosen = [Review(name) for name, given in decisions.items() if given]
     if len(chosen) > 1:
@@ -133,11 +134,11 @@ def review(
         raise Mistake(f"name what to {decision}", code="nothing_named", hint=hint)
     if despite and decision not in _GIVES_TO_AGENTS:
         raise Mistake("--despite-findings is for approvals", code="only_for_approvals", hint="leave it out")
-    ctx.caller.require_person("review")
     stored = ctx.memory.version(_newest_waiting(ctx, reference))
-    seen = content_hash in ("", stored.version.hash)  # an unseen content is refused below
-    if seen and stored.status in _GIVES_TO_AGENTS.get(decision, ()):
+    gives = stored.status in _GIVES_TO_AGENTS.get(decision, ())
+    if gives and content_hash in ("", stored.version.hash):  # an unseen content is refused below
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
+    ctx.caller.require_person("review")
     person = ctx.person(by)
     _expect(ctx, stored, person)
     moved = ctx.memory.review(
@@ -249,11 +250,11 @@ def _confirm_approval(
     ctx: CommandContext, stored: StoredVersion, decision: Review, *, ticked: tuple[str, ...], despite: bool
 ) -> tuple[str, ...]:
     """Return what was confirmed, once everything is that lets agents see a version: by a person, or by a script's options."""
-    if ctx.as_json and ctx.caller.at_terminal and not ctx.caller.has_token:
-        # Otherwise a line in a Makefile approves whenever the person runs it.
-        message = f"`{stored.version.name}` was not approved: --json asks no question"
-        hint = f"run `tacit review {stored.version.id[:10]}` without --json, or set TACIT_TOKEN in a script"
-        raise NotPermitted(message, code="approval_needs_question", hint=hint)
+    if (ctx.as_json or not ctx.caller.at_terminal) and sitting() is None and not ctx.settings[0].policy.is_open:
+        # A script cannot stand in for the passphrase, which is asked for after the page was shown.
+        message = f"`{stored.version.name}` was not approved: only a person's passphrase approves"
+        hint = f"run `tacit review {stored.version.id[:10]}` in a terminal of your own, without --json"
+        raise NotPermitted(message, code="needs_passphrase", hint=hint)
     if ctx.as_json or not ctx.caller.at_terminal:
         _require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
@@ -345,6 +346,7 @@ def ask_about_suggestions(ctx: CommandContext, *, by: str) -> None:
         if reply is Reply.QUIT:
             break
         if reply is Reply.YES:
+            ctx.caller.require_person("tend --apply")
             done, settled = ctx.memory.library.apply([care], by=by)
             applied += done[0].applied
             for line in applied_lines(done, settled, listed=False):
@@ -459,6 +461,7 @@ def _decide(
     ticked: Collection[str] = (),
 ) -> None:
     version = stored.version
+    ctx.caller.require_person("review")
     moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
     export(ctx.memory.context)
     ctx.console.print(f"[bold]{safe(version.name)}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")

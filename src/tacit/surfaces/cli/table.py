@@ -82,7 +82,6 @@ OLD_NAMES = {
     "skills pin": "review --pin",
     "skills invalidate": "review --invalidate",
     "skills rollback": "undo --rollback",
-    "config token": "config --new-token",
 }
 """Old name of a command → the words that take its place. The old names keep working."""
 REPLACED = {

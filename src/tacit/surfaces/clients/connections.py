@@ -43,8 +43,9 @@ from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable
 _PERSONS_COMMANDS = (
     "review", "promote", "cards promote", "backport --apply", "backport --undo", "cards backport --apply",
     "cards backport --undo", "forecast", "moments forecast", "intake", "moments intake", "moments check --run",
-    "research remove", "skills rollback", "skills edit", "skills invalidate", "skills pin", "undo", "config token",
-    "config --new-token", "purge", "store purge", "restore", "store restore", "check --apply", "tend --apply",
+    "research remove", "skills rollback", "skills edit", "skills invalidate", "skills pin", "undo",
+    "config --new-key", "config --policy", "purge", "store purge", "restore", "store restore", "check --apply", "tend --apply",
+    "tend --every",
     "train", "consolidate", "adapters train", "adapters activate", "adapters rollback", "adapters remove", "index",
     "store index", "pause", "init", "uninstall",
 )  # fmt: skip

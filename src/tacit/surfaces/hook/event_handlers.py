@@ -194,7 +194,7 @@ class EventResponse:
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.store.hook_index import HookIndex
 
-        hook_index = HookIndex.open(self.context.location.database)
+        hook_index = HookIndex.open(self.context.location.database, self.context.signers)
         if hook_index is None or not self.event.prompt.strip() or self.context.embedder == "none":
             return hook_index
         if not (spaces := hook_index.spaces()):
@@ -350,7 +350,9 @@ def _show_notes(response: EventResponse) -> None:
     from tacit.store.hook_index import HookIndex
     from tacit.text.safe_markdown import shown_line
 
-    hook_index = response.hook_index = response.hook_index or HookIndex.open(response.context.location.database)
+    context = response.context
+    hook_index = response.hook_index or HookIndex.open(context.location.database, context.signers)
+    response.hook_index = hook_index
     if hook_index is None:
         return
     now = datetime.fromtimestamp(response.now, UTC).isoformat(timespec="microseconds")

@@ -11,6 +11,7 @@ import os
 import re
 
 from tacit.config.location import MEMORY, HookEnvironment, StoreLocation, locate, paused_until
+from tacit.config.signers import Signers, trusted_signers
 from tacit.domain.reach import WITHIN
 from tacit.ingest.journal import CLIENTS, word
 
@@ -179,8 +180,15 @@ class EventContext:
         """The largest share of sessions that go without a skill, as a control."""
         self.session = ""
         """The client's id of the session."""
+        self.is_open = False
+        """Whether the policy is `open`, so that approvals need no signature."""
         self.person = variables.account
         """The account of this process."""
+
+    @property
+    def signers(self) -> Signers | None:
+        """Whose approvals count; None under the policy `open`."""
+        return None if self.is_open else trusted_signers(self.home)
 
     @property
     def has_store(self) -> bool:
@@ -227,7 +235,7 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
     recall = config.recall
     context.recall_limits = (recall.k, recall.budget_tokens, recall.min_relevance)
     context.embedder, context.hold_out = recall.embedder, config.policy.hold_out
-    context.ask_at_end = config.learn.ask_at_end
+    context.ask_at_end, context.is_open = config.learn.ask_at_end, config.policy.is_open
     return context
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from tacit.api import Tacit, open_at
 from tacit.config.environment import UserEnvironment, drop_repository_variables
-from tacit.config.location import FOLDER as HOME_FOLDER
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.errors import Outage, TacitError
@@ -58,15 +57,14 @@ def run(options: Mapping[str, str], *, home: str) -> None:
 
 
 def config_for(location: StoreLocation, environment: UserEnvironment) -> Config:
-    """Return the settings of a project with the policy of the account's own home; other files may only tighten that."""
-    own = environment.account_home / HOME_FOLDER if environment.account_home else None
-    config, _ = load_config((location.project, environment.home), file=environment.config_file, home=own)
+    """Return the settings of a project; its files may only tighten the person's policy."""
+    config, _ = load_config((location.project,), file=environment.config_file, home=environment.person_home)
     return config
 
 
 def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment, *, home: str) -> None:
     taken = learner_requests.take(sessions, home=home)
-    own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
+    own = environment.person_home
     with open_at(location, config=config_for(location, environment), home=own) as memory:
         done = [request for request in taken if _is_captured(memory, request, home=home)]
         with _model(memory.context.config, location.project, environment, home=home) as model:
@@ -108,7 +106,7 @@ def _model(config: Config, project: Path, environment: UserEnvironment, *, home:
     from tacit.providers.opening import open_model
 
     drop_repository_variables(project)
-    own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
+    own = environment.person_home
     try:
         opened = open_model(config.model, key=environment.model_key, home=own)
     except TacitError as error:

@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
+from tacit.config.signers import end_sitting
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
-from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
+from tests.person import enter, leave
 
 PAYLOAD: dict[str, list[dict[str, Any]]] = {
     "aha_cards": [
@@ -43,21 +44,23 @@ SHARED = {"ok", "repo_root", "user", "project_store"}
 
 
 class Shell:
-    """A project of ann's; with her token commands are hers, without it anybody's."""
+    """A project of ann's; with her passphrase commands are hers, without it anybody's."""
 
     def __init__(self, folder: Path) -> None:
         self.project, self.home = folder / "invoices", folder / "home"
         self.project.mkdir()
         (self.project / ".git").mkdir()
-        self.token = new_token(self.home / ".tacit")
+        leave(self.home / ".tacit")
 
     def run(self, *words: str, person: bool = False, stdin: str = "") -> Result:
-        variables = {"HOME": str(self.home), "USER": "ann"} | ({"TACIT_TOKEN": self.token} if person else {})
-        ctx = CommandContext(environment=UserEnvironment.read(variables))
+        ctx = CommandContext(environment=UserEnvironment.read({"HOME": str(self.home), "USER": "ann"}))
+        if person:
+            enter()
         try:
             return CliRunner().invoke(cli, ["cards", *words], obj=ctx, input=stdin)
         finally:
             ctx.close()
+            end_sitting()
 
     def told(self, *words: str, person: bool = False, stdin: str = "") -> dict[str, Any]:
         done = self.run(*words, person=person, stdin=stdin)

@@ -26,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG", "TACIT_SESSION"):
+    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_CONFIG", "TACIT_SESSION"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "shop"
 

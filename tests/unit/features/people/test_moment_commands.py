@@ -13,9 +13,9 @@ from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.features.people.ledger_entries import Assumption, Held
 from tacit.features.people.moment_commands import _show_whole
-from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
+from tests.person import enter, leave
 from tests.unit.making import NOW
 
 
@@ -25,15 +25,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USER", "ann")
-    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG", "TACIT_SESSION"):
+    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_CONFIG", "TACIT_SESSION"):
         monkeypatch.delenv(name, raising=False)
+    leave(tmp_path / ".tacit")
     return tmp_path / "shop"
 
 
 @pytest.fixture
 def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody who vouches by their token."""
-    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
+    """Somebody who has entered their passphrase."""
+    enter()
 
 
 def moments(*arguments: str) -> Result:
@@ -148,7 +149,7 @@ def test_before_a_check_runs_whoever_chose_it_is_named_though_others_settled_it(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = stated("It is there", "--check", "touch ran.txt", "--by", "zoe")
-    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
+    enter()
     told("checkpoint", "--session", "s1", "--wrong", f"{made['key']}=It is not")
     asked = moments("check", made["key"], "--run").output
     assert "written by zoe:" in asked

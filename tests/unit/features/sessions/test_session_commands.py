@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from tacit.config.environment import UserEnvironment
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
+from tests.person import leave
 
 ONE = ("--session", "s1")
 
@@ -22,8 +23,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG", "TACIT_SESSION"):
+    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_CONFIG", "TACIT_SESSION"):
         monkeypatch.delenv(name, raising=False)
+    leave(tmp_path / ".tacit")
     return tmp_path / "shop"
 
 

@@ -1,0 +1,195 @@
+"""Who may approve here: public keys, and what was signed with them.
+
+An approval counts only if a person signed it with a key that opens with their passphrase (`signing_key`). This module only
+verifies: hooks load it, and the cryptography only when there is a signature to check.
+
+The list of signers is a file of signed lines in the person's home. The first line is a key that signs itself, and every later
+line is signed by a key above it: another signer, or a policy. A copy in `/etc/tacit`, which only the administrator can
+write, takes precedence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+from tacit.domain.errors import NotPermitted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Protocol
+
+    class Sitting(Protocol):
+        """An unlocked key."""
+
+        @property
+        def signers(self) -> Signers:
+            """The signers that the key vouches for."""
+
+        def sign(self, body: Mapping[str, Any]) -> str:
+            """Sign a statement."""
+
+
+FILE_NAME = "signers"
+SYSTEM_FILE = "/etc/tacit/signers"
+_CONTEXT = b"tacit signed statement\n"
+_LONGEST = 1 << 20
+_SIGNATURE = 64
+_BROAD = ("organisation", "global")
+
+
+def fingerprint(key: bytes) -> str:
+    """Name a public key."""
+    return hashlib.sha256(key).hexdigest()[:32]
+
+
+def signed_bytes(body: str) -> bytes:
+    """The bytes that a signature covers."""
+    return _CONTEXT + body.encode("utf-8", "surrogatepass")
+
+
+def approval_body(
+    *, content_hash: str, kind: str, name: str, scope: str, store: str, shown: str, ticked: Sequence[str], by: str,
+    at: str, text: str,
+) -> dict[str, Any]:  # fmt: skip
+    """What a person signs to approve a version: its content, where it holds, what they saw, and the text for hooks.
+
+    What holds in one project is bound to its store; what is broader is copied into other stores.
+    """
+    return {
+        "what": "approve",
+        "hash": content_hash,
+        "kind": kind,
+        "name": name,
+        "scope": scope,
+        "store": "" if scope.partition(":")[0] in _BROAD else store,
+        "shown": shown,
+        "ticked": list(ticked),
+        "by": by,
+        "at": at,
+        "text": text,
+    }
+
+
+def approves(body: Mapping[str, Any], *, kind: str, name: str, scope: str, store: str) -> bool:
+    """Whether a signed body is an approval of something of this kind and name, at this scope, in this store."""
+    wanted = {"what": "approve", "kind": kind, "name": name, "scope": scope}
+    wanted["store"] = "" if scope.partition(":")[0] in _BROAD else store
+    return all(body.get(key) == value for key, value in wanted.items())
+
+
+class Signers:
+    """The public keys that count, in the order of the list, and the policy that was signed last."""
+
+    def __init__(self, lines: tuple[str, ...] = ()) -> None:
+        """Read the signed lines of a list; what is not signed by a key above it is left out."""
+        self.keys: dict[str, bytes] = {}
+        self.names: dict[str, str] = {}
+        self.root = ""
+        """The fingerprint of the first key; empty where there is no list."""
+        self.allows_open = False
+        """Whether a person signed last that the policy `open` may apply."""
+        self.lines = lines
+        for line in lines:
+            self._read(line)
+
+    @classmethod
+    def read(cls, home: str | os.PathLike[str], *, system: str = SYSTEM_FILE) -> Signers:
+        """Read the list of a home; that of the system instead where there is one."""
+        for path in (system, os.path.join(home, FILE_NAME)):
+            try:
+                with open(path, encoding="utf-8") as file:
+                    return cls(tuple(file.read(_LONGEST).splitlines()))
+            except (OSError, UnicodeDecodeError):
+                continue
+        return cls()
+
+    def verified(self, signed: str) -> Mapping[str, Any] | None:
+        """Return the body of a signed statement; nothing unless one of these keys signed exactly that."""
+        name, _, rest = signed.partition(" ")
+        key = self.keys.get(name)
+        return _opened(key, rest) if key else None
+
+    def _read(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        body = self.verified(line)
+        if not self.keys and body is None:
+            # The first key signs itself.
+            own = _key_of(_parsed(rest.partition(" ")[2]))
+            body = _opened(own, rest) if own and fingerprint(own) == name else None
+            self.root = name if body else ""
+        if body is None:
+            return
+        if body.get("what") == "signer" and (key := _key_of(body)):
+            self.keys[fingerprint(key)] = key
+            self.names[fingerprint(key)] = str(body.get("name", ""))
+        elif body.get("what") == "policy":
+            self.allows_open = body.get("strictness") == "open"
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _key_of(body: Mapping[str, Any]) -> bytes:
+    try:
+        key = bytes.fromhex(str(body.get("key", "")))
+    except ValueError:
+        return b""
+    return key if len(key) == 32 else b""
+
+
+def _opened(key: bytes, rest: str) -> dict[str, Any] | None:
+    signature, _, body = rest.partition(" ")
+    try:
+        signed = bytes.fromhex(signature) + signed_bytes(body)
+    except ValueError:
+        return None
+    # libsodium by itself: the rest of PyNaCl loads what a hook has no time for.
+    from nacl._sodium import ffi, lib  # type: ignore[import-not-found]
+
+    if len(signed) < _SIGNATURE or lib.sodium_init() < 0:
+        return None
+    opened, length = ffi.new("unsigned char[]", len(signed)), ffi.new("unsigned long long *")
+    is_right = lib.crypto_sign_open(opened, length, signed, len(signed), key) == 0
+    return (_parsed(body) or None) if is_right else None
+
+
+# --- the sitting of this process ------------------------------------------------------------------------------------
+
+_sitting: list[Sitting] = []
+
+
+def begin_sitting(unlocked: Sitting) -> None:
+    """Let this process sign until it ends: a person has entered their passphrase in it."""
+    _sitting[:] = [unlocked]
+
+
+def end_sitting() -> None:
+    """Let this process sign no more."""
+    _sitting.clear()
+
+
+def sitting() -> Sitting | None:
+    """The unlocked key of this process; nothing before a person has entered their passphrase."""
+    return _sitting[0] if _sitting else None
+
+
+def require_sitting(what: str) -> Sitting:
+    """Return the unlocked key of this process; raise `NotPermitted` where no person has entered their passphrase."""
+    if not _sitting:
+        message = f"{what} needs a person's signature, and nobody has entered a passphrase in this process"
+        hint = "run `tacit review` in a terminal, where it asks for the passphrase"
+        raise NotPermitted(message, code="needs_passphrase", hint=hint)
+    return _sitting[0]
+
+
+def trusted_signers(home: str | os.PathLike[str]) -> Signers:
+    """The signers that count for a home: those that the unlocked key vouches for, else those of the list."""
+    return _sitting[0].signers if _sitting else Signers.read(home)
