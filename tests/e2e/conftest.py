@@ -27,6 +27,17 @@ from tests.person import PASSPHRASE, give_key
 
 LAST_QUESTION = "Let agents use"
 """How the question before an approval begins; answered with yes unless a test answers it."""
+UNLOCKED = """
+import sys
+from pathlib import Path
+from tacit.config.signers import begin_sitting
+from tacit.config.signing_key import unlock
+begin_sitting(unlock(Path(sys.argv[1]), sys.argv[2]))
+del sys.argv[1:3]
+from tacit.surfaces.entry import main
+sys.exit(main())
+"""
+"""A program of the person's, which has their passphrase."""
 PASSPHRASE_QUESTION = "Passphrase, to sign"
 """How the question for the passphrase begins, and the answer: the person's, unless a test types another one."""
 READING_QUESTION = "Read new sessions in the background"
@@ -65,6 +76,8 @@ class Terminal:
     project: Path
     home: Path
     variables: dict[str, str] = field(default_factory=dict)
+    unlocked: bool = False
+    """Whether commands run in a program of the person's that has unlocked their key, so that nobody is asked."""
     nursery: ClassVar[Nursery | None] = None
 
     @property
@@ -75,14 +88,16 @@ class Terminal:
 
     def run(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
         """Run it, without a terminal, to its end."""
-        if here := self._begins_at:
+        here = None if self.unlocked else self._begins_at
+        if here:
             return Ran(*here.run(self._start(arguments), stdin=stdin, timeout_s=timeout_s))
         return self.run_cold(*arguments, stdin=stdin, timeout_s=timeout_s)
 
     def run_cold(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
         """The same in an interpreter of its own, which imports all that it needs."""
+        program = ["-c", UNLOCKED, str(self.home / ".tacit"), PASSPHRASE] if self.unlocked else ["-m", "tacit"]
         done = subprocess.run(
-            [sys.executable, "-m", "tacit", *arguments],
+            [sys.executable, *program, *arguments],
             cwd=self.project,
             env=self.environment,
             input=stdin,
@@ -219,13 +234,15 @@ def place(terminal: Terminal, store: Path) -> Terminal:
 
 
 def approve_all(terminal: Terminal) -> list[str]:
-    """Approve everything that waits, as a person does who reads nothing twice; the names of it."""
+    """Approve everything that waits, as a person's program does; the names of it."""
+    terminal.unlocked = True
     waiting = terminal.run("review", "--json").json["waiting"]
     for item in waiting:
         ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
         chosen = ("--approve", "--by", "ann", "--hash", item["content_hash"], *ticks)
-        done = terminal.type("review", item["version_id"], *chosen)
-        assert done.code == 0, done.out
+        done = terminal.run("review", item["version_id"], *chosen)
+        assert done.code == 0, done.err
+    terminal.unlocked = False
     return [item["name"] for item in waiting]
 
 

@@ -69,8 +69,7 @@ def test_an_edit_in_the_folder_comes_back_as_a_version_that_waits_and_is_never_o
 def test_retirement_removes_the_folder_and_restoring_brings_it_back(exporting: Terminal) -> None:
     approve_all(exporting)
     path = skill(exporting)
-    token = exporting.type("config", "token", "--json")
-    exporting.variables["TACIT_TOKEN"] = token.json["token"]
+    exporting.unlocked = True
     assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
     assert not path.parent.exists()
     assert exporting.run("review", path.parent.name, "--restore", "--by", "ann").code == 0
@@ -82,7 +81,7 @@ def test_an_edited_folder_outlives_retirement(exporting: Terminal) -> None:
     path = skill(exporting)
     path.chmod(0o644)  # whoever edits it means to
     path.write_text(path.read_text() + "\nMine now.\n")
-    exporting.variables["TACIT_TOKEN"] = exporting.type("config", "token", "--json").json["token"]
+    exporting.unlocked = True
     assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
     assert "Mine now." in path.read_text()
 
@@ -134,7 +133,7 @@ def test_a_link_inside_an_exported_folder_is_left_alone(exporting: Terminal) -> 
     elsewhere = exporting.project / "elsewhere"
     elsewhere.mkdir()
     (path.parent / "more").symlink_to(elsewhere)
-    exporting.variables["TACIT_TOKEN"] = exporting.type("config", "token", "--json").json["token"]
+    exporting.unlocked = True
     assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
     assert elsewhere.is_dir()
 

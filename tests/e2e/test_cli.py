@@ -94,7 +94,7 @@ def test_reviewing_is_refused_in_an_agents_shell_even_at_a_terminal(learned: Ter
     done = learned.type("review", waiting[0]["version_id"], "--approve", "--by", "ann")
     assert done.code == 3
     assert marker in done.out
-    assert learned.type("config", "token").code == 3
+    assert learned.type("config", "--new-key").code == 3
 
 
 def test_a_person_reviews_one_by_one_at_a_terminal(learned: Terminal) -> None:

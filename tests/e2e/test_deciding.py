@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Terminal, uncoloured
-from tests.e2e.test_review import RIGHT, keys, waiting, with_token
+from tests.e2e.test_review import RIGHT, keys, unlocked, waiting
 
 GRAVE = "these findings? [y/N]:"
 MENU = "[q]uit:"
@@ -51,7 +51,7 @@ def test_approving_by_name_shows_the_page_and_asks_in_spite_of_what_was_found(po
 
 
 def test_a_script_says_that_it_knows_what_was_found_or_is_refused_with_it(poisoned: Terminal) -> None:
-    item = waiting(with_token(poisoned))
+    item = waiting(unlocked(poisoned))
     words = [word for key in keys(item) for word in ("--tick", key)]
     command = ("review", str(item["version_id"]), "--approve", "--by", "ann")
     refused = poisoned.run(*command, *words)
@@ -132,7 +132,7 @@ def test_there_is_no_way_back_to_what_nobody_approved(poisoned: Terminal, tmp_pa
         "import",
         str(put(tmp_path / "next" / "tidy-up", SNEAKY.split("1. Run", maxsplit=1)[0] + "Sort them.\n")),
     )
-    item = waiting(with_token(poisoned))
+    item = waiting(unlocked(poisoned))
     older = poisoned.run("skills", "show", "tidy-up", "--json").json["versions"][0]["version_id"]
     words = [word for key in keys(item) for word in ("--tick", key)]
     assert poisoned.run("review", str(item["version_id"]), "--approve", "--despite-findings", *words).code == 0

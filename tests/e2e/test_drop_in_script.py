@@ -52,7 +52,7 @@ def test_commands_of_an_existing_policy_are_answered_by_tacit(terminal: Terminal
     assert [item["primary_skill"] for item in found.json["items"]] == ["orders"]
     refused = run(terminal, "promote", "--ids", found.json["items"][0]["id"])
     assert refused.code == 3
-    assert refused.json["error"]["code"] == "no_terminal"
+    assert refused.json["error"]["code"] == "needs_passphrase"
 
 
 def test_without_tacit_it_says_how_to_install_it_and_to_go_on(terminal: Terminal) -> None:

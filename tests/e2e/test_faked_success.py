@@ -32,6 +32,7 @@ from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Postconditions, State, Tests
 from tests.e2e.conftest import Terminal
 from tests.lengths import EXHAUSTIVE
+from tests.person import give_key
 from tests.raising import raises
 
 PYTEST = f"{sys.executable} -m pytest -q"
@@ -118,7 +119,7 @@ def shop(tmp_path: Path, template: tuple[Path, str], monkeypatch: pytest.MonkeyP
     folder, version = tmp_path / "shop", template[1]
     shutil.copytree(template[0], folder, symlinks=True)
     time.sleep(0.2)  # nobody's project is made in the very moment in which a skill is given
-    (tmp_path / "home").mkdir()
+    give_key(tmp_path / "home" / ".tacit")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     variables = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": ""}
     monkeypatch.chdir(folder)
@@ -361,8 +362,6 @@ def test_person_cannot_be_forged_from_an_agents_shell(shop: Shop, marker: str) -
     shop.terminal.variables |= {marker: "1"} if marker else {}
     shop.record("--with", "person", "--verify", "success I saw it", "--by", "ann")
     shop.record("--outcome", "success", "--by", "ann")
-    shop.terminal.variables["TACIT_TOKEN"] = "tacit_" + "0" * 64
-    shop.record("--with", "person", "--verify", "success I saw it", "--by", "ann")
     assert not shop.faked()
     if marker:
         shop.terminal.type("record", shop.use, "--with", "person", "--verify", "success I saw it", "--by", "ann")

@@ -589,7 +589,7 @@ def test_an_order_that_was_read_waits_as_external_and_is_not_approved_without_a_
     assert told["accepted"] == []
     read = [each for each in told["held"] + told["quarantined"] if each["name"] not in names(plain)]
     assert len(read) == told["model"]["items"] == len(obeying)
-    terminal.variables["TACIT_TOKEN"] = json.loads(terminal.type("config", "token", "--json").out)["token"]
+    terminal.unlocked = True
     waiting = {each["version_id"]: each for each in terminal.run("review", "--json").json["waiting"]}
     for each in read:
         item = waiting[each["version_id"]]
@@ -599,7 +599,7 @@ def test_an_order_that_was_read_waits_as_external_and_is_not_approved_without_a_
         bound = ("--approve", "--by", "ann", "--hash", item["content_hash"], "--despite-findings", "--json")
         refused = terminal.run("review", item["version_id"], *bound)
         assert (refused.code, refused.json["error"]["code"]) == (3, "confirmation_missing")
-    del terminal.variables["TACIT_TOKEN"]
+    terminal.unlocked = False
     found = terminal.run("recall", TASK, "--json")
     assert "evil" not in found.out
     assert set(contents(terminal, "--store", str(tmp_path / "plain.db"))) <= set(contents(terminal))
@@ -632,7 +632,7 @@ def test_an_order_that_a_person_pasted_waits_as_external_through_the_recorded_re
         ("What the person wants", "not_requested")
     ]
     assert told["accepted"] == []
-    terminal.variables["TACIT_TOKEN"] = json.loads(terminal.type("config", "token", "--json").out)["token"]
+    terminal.unlocked = True
     kept = shown_of(terminal, {"held": told["held"] + told["quarantined"]})
     learned = [each["version_id"] for each in kept if each["provenance"].get("model")]
     read = [each for each in terminal.run("review", "--json").json["waiting"] if each["version_id"] in learned]

@@ -31,5 +31,5 @@ def test_a_variable_of_the_interpreter_is_heeded(terminal: Terminal) -> None:
 
 
 def test_a_terminal_is_one_for_the_process_that_it_was_given(terminal: Terminal) -> None:
-    assert terminal.type("config", "token", "--json").json["token"]
-    assert terminal.run("config", "token", "--json").code != 0
+    assert terminal.type("config", "--policy", "strict", "--json").json["policy"] == "strict"
+    assert terminal.run("config", "--policy", "strict", "--json").code != 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -37,9 +36,8 @@ def brought_in(terminal: Terminal, folder: Path, text: str) -> Ran:
     return terminal.run("skills", "import", str(skill), "--json")
 
 
-def with_token(terminal: Terminal) -> Terminal:
-    token = terminal.type("config", "token", "--json")
-    terminal.variables["TACIT_TOKEN"] = json.loads(token.out)["token"]
+def unlocked(terminal: Terminal) -> Terminal:
+    terminal.unlocked = True
     return terminal
 
 
@@ -64,7 +62,7 @@ def test_a_program_is_told_everything_that_a_reviewer_must_know(proposing: Termi
 
 
 def test_a_script_without_ticks_is_refused_with_the_list_and_no_ready_made_command(proposing: Terminal) -> None:
-    item = waiting(with_token(proposing))
+    item = waiting(unlocked(proposing))
     refused = proposing.run("review", str(item["version_id"]), "--approve", "--by", "ann")
     assert refused.code == 3
     assert "url:https://rates.example.com/v1" in refused.err
@@ -74,7 +72,7 @@ def test_a_script_without_ticks_is_refused_with_the_list_and_no_ready_made_comma
 
 
 def test_one_tick_too_few_or_one_too_many_is_refused(proposing: Terminal) -> None:
-    item = waiting(with_token(proposing))
+    item = waiting(unlocked(proposing))
     words = [word for key in keys(item) for word in ("--tick", key)]
     version = str(item["version_id"])
     assert proposing.run("review", version, "--approve", "--by", "ann", *words[:-2]).code == 3
@@ -117,7 +115,7 @@ def test_deciding_on_one_at_a_terminal_asks_too(proposing: Terminal) -> None:
 
 
 def test_a_new_version_is_held_against_what_was_approved_last(proposing: Terminal, tmp_path: Path) -> None:
-    item = waiting(with_token(proposing))
+    item = waiting(unlocked(proposing))
     words = [word for key in keys(item) for word in ("--tick", key)]
     assert proposing.run("review", str(item["version_id"]), "--approve", "--by", "ann", *words).code == 0
     changed = RATES.replace("rates.example.com", "rates.evil.example.net")
@@ -130,7 +128,7 @@ def test_a_new_version_is_held_against_what_was_approved_last(proposing: Termina
     assert any("rates.evil.example.net" in line for line in added)
     assert "url:https://rates.evil.example.net/v1" in keys(again), "a tick is not inherited"
     assert "new_capability" in {finding["rule"] for finding in again["findings"]}  # type: ignore[attr-defined]
-    del proposing.variables["TACIT_TOKEN"]
+    proposing.unlocked = False
     seen = proposing.type("review", answers={"[q]uit:": "q\n"})
     assert "approved by ann" in seen.out
     assert "rates.evil.example.net" in seen.out
@@ -145,7 +143,7 @@ def test_an_agent_cannot_approve_with_all_ticks_in_hand(proposing: Terminal) -> 
 
 
 def test_what_a_caller_may_not_touch_is_not_recalled(proposing: Terminal) -> None:
-    item = waiting(with_token(proposing))
+    item = waiting(unlocked(proposing))
     words = [word for key in keys(item) for word in ("--tick", key)]
     assert proposing.run("review", str(item["version_id"]), "--approve", "--by", "ann", *words).code == 0
     task = "fetch the exchange rates"
@@ -162,7 +160,7 @@ def test_what_a_caller_may_not_touch_is_not_recalled(proposing: Terminal) -> Non
 
 
 def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(proposing: Terminal) -> None:
-    item = waiting(with_token(proposing))
+    item = waiting(unlocked(proposing))
     version = str(item["version_id"])
     words = [word for key in keys(item) for word in ("--tick", key)]
     assert proposing.run("review", version, "--approve", "--by", "ann", *words).code == 0
@@ -176,10 +174,10 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     [found] = told.json["found"]
     assert (found["version_id"], found["after"]) == (version, "candidate")
     assert found["reason_codes"] == ["policy_changed"]
-    token = proposing.variables.pop("TACIT_TOKEN")
+    proposing.unlocked = False
     assert proposing.run("check", "--library", "--apply").code == 3, "that is for a person"
     assert proposing.run("stats", "--json").json["skills"] == {"trial": 1}
-    proposing.variables["TACIT_TOKEN"] = token
+    proposing.unlocked = True
     done = proposing.run("check", "--library", "--apply", "--by", "ann")
     assert done.code == 0, done.err
     assert "candidate" in done.out
@@ -194,7 +192,7 @@ def test_an_approval_with_json_at_a_terminal_is_refused_because_it_asks_nothing(
     (waiting,) = proposing.run("review", "--json").json["waiting"]
     refused = proposing.type("review", waiting["version_id"], "--approve", "--by", "ann", "--json")
     assert refused.code == 3
-    assert json.loads(refused.out)["error"]["code"] == "approval_needs_question"
+    assert refused.json["error"]["code"] == "needs_passphrase"
     (still,) = proposing.run("review", "--json").json["waiting"]
     assert still["version_id"] == waiting["version_id"]
 

@@ -19,7 +19,7 @@ from tacit.store import open_store
 from tacit.surfaces.hook import waiting
 from tacit.surfaces.hook.learner import care_for_library
 from tests.e2e.conftest import Terminal
-from tests.e2e.test_review import with_token
+from tests.e2e.test_review import unlocked
 from tests.unit.making import bash_steps, content
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=120)
@@ -103,7 +103,7 @@ def test_a_person_is_asked_and_a_second_time_nothing_is_left(terminal: Terminal,
 
 
 def test_a_script_with_a_persons_token_is_answered_with_one_document(terminal: Terminal, kept: Tacit) -> None:
-    answer = with_token(terminal).run("tend", "--apply", "--yes", "--by", "ann", "--json")
+    answer = unlocked(terminal).run("tend", "--apply", "--yes", "--by", "ann", "--json")
     assert answer.code == 0, answer.err
     assert answer.json["applied"] is True
     assert {care["applied"] for care in answer.json["cares"]} == {True}
@@ -114,7 +114,7 @@ def test_a_script_with_a_persons_token_is_answered_with_one_document(terminal: T
 def test_one_document_asks_nothing_so_it_applies_nothing_without_a_yes(terminal: Terminal, kept: Tacit) -> None:
     before = kept.archive.history()
     for arguments in (["--apply"], ["--revalidate", "--apply"]):
-        refused = with_token(terminal).run("tend", "--json", *arguments)
+        refused = unlocked(terminal).run("tend", "--json", *arguments)
         assert refused.code == 2
         assert "--yes" in refused.err + refused.out
     assert kept.archive.history() == before
@@ -142,7 +142,7 @@ def test_the_page_of_a_merge_names_both_what_leaves_and_what_is_lost(terminal: T
     )
     kept.review(kept.version(AGAIN.name).version.id, "retire", by="ann")
     approved(kept, signed)
-    done = with_token(terminal).run("tend", "--apply", "--yes", "--json", "--only", "merge")
+    done = unlocked(terminal).run("tend", "--apply", "--yes", "--json", "--only", "merge")
     assert done.code == 0, done.err
     [waiting] = kept.reviews.waiting()
     page = terminal.run("review", waiting.version.id)
@@ -182,7 +182,7 @@ def test_a_pinned_skill_is_told_of_and_left(terminal: Terminal, kept: Tacit) -> 
     [care] = told(terminal, "--only", "stale")
     assert care["after"] is None
     assert "pinned" in str(care["advice"])
-    done = with_token(terminal).run("tend", "--apply", "--yes", "--json", "--only", "stale")
+    done = unlocked(terminal).run("tend", "--apply", "--yes", "--json", "--only", "stale")
     assert [care["applied"] for care in done.json["cares"]] == [False]
     assert kept.version("add-a-migration").status == "trial"
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Ran, Terminal
+from tests.person import give_key
 
 NASTY = [
     "\x1b[31mred", "\x1b[2J\x1b[H", "\x1b[8mhidden\x1b[0m", "\x1b[1A\x1b[2Kovertype", "\x1b[?1049h", "\x1b[6n",
@@ -117,7 +118,7 @@ def skill_md(number: int) -> str:
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
     folder = tmp_path_factory.mktemp("attacked")
-    (folder / "home").mkdir()
+    give_key(folder / "home" / ".tacit")
     project = folder / printable("shop\x1b]0;t\x07\u202ex")
     project.mkdir()
     terminal = Terminal(project=project, home=folder / "home")
@@ -137,15 +138,14 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
     (static / "SKILL.md").write_text(skill_md(3).replace("deploy-3", "static-one").replace("\0", ""))
     terminal.run("skills", "import", "skills", "--by", f"m{NASTY[0]}{NASTY[6]}")
     terminal.run("learn", *(f"log-{number}.json" for number in range(8)))
-    made = terminal.type("config", "token", "--json", timeout_s=20).out
-    terminal.variables["TACIT_TOKEN"] = json.loads(made)["token"]
+    terminal.unlocked = True
     for item in terminal.run("review", "--json").json["waiting"][:3]:
         ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
         reason = ("--reason", f"why {planted(2)}".replace("\0", ""))
         terminal.run(
             "review", item["version_id"], "--approve", "--by", f"a{NASTY[6]}n", "--despite-findings", *reason, *ticks
         )
-    del terminal.variables["TACIT_TOKEN"]
+    terminal.unlocked = False
     return terminal
 
 

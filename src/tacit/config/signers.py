@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """Sign a statement."""
 
 
-FILE_NAME = "signers"
+FILE_NAME, KEY_FILE = "signers", "signing-key.json"
 SYSTEM_FILE = "/etc/tacit/signers"
 _CONTEXT = b"tacit signed statement\n"
 _LONGEST = 1 << 20
@@ -97,14 +97,18 @@ class Signers:
 
     @classmethod
     def read(cls, home: str | os.PathLike[str], *, system: str = SYSTEM_FILE) -> Signers:
-        """Read the list of a home; that of the system instead where there is one."""
-        for path in (system, os.path.join(home, FILE_NAME)):
-            try:
-                with open(path, encoding="utf-8") as file:
-                    return cls(tuple(file.read(_LONGEST).splitlines()))
-            except (OSError, UnicodeDecodeError):
-                continue
-        return cls()
+        """Read the list of a home; that of the system instead where there is one.
+
+        Nobody counts where the list does not begin with the key that the person's key file names: one of them was replaced.
+        """
+        if text := _read(system):
+            return cls(tuple(text.splitlines()))
+        found = cls(tuple(_read(os.path.join(home, FILE_NAME)).splitlines()))
+        expected = str(_parsed(_read(os.path.join(home, KEY_FILE))).get("root", ""))
+        if expected and found.root != expected:
+            found = cls()
+            found.root = expected
+        return found
 
     def verified(self, signed: str) -> Mapping[str, Any] | None:
         """Return the body of a signed statement; nothing unless one of these keys signed exactly that."""
@@ -113,13 +117,10 @@ class Signers:
         return _opened(key, rest) if key else None
 
     def _read(self, line: str) -> None:
-        name, _, rest = line.partition(" ")
         body = self.verified(line)
         if not self.keys and body is None:
-            # The first key signs itself.
-            own = _key_of(_parsed(rest.partition(" ")[2]))
-            body = _opened(own, rest) if own and fingerprint(own) == name else None
-            self.root = name if body else ""
+            body = first_signer(line)
+            self.root = line.partition(" ")[0] if body else ""
         if body is None:
             return
         if body.get("what") == "signer" and (key := _key_of(body)):
@@ -127,6 +128,22 @@ class Signers:
             self.names[fingerprint(key)] = str(body.get("name", ""))
         elif body.get("what") == "policy":
             self.allows_open = body.get("strictness") == "open"
+
+
+def first_signer(line: str) -> Mapping[str, Any] | None:
+    """Return the statement of a key that signs itself, as a list begins; nothing for any other line."""
+    name, _, rest = line.strip().partition(" ")
+    key = _key_of(_parsed(rest.partition(" ")[2]))
+    body = _opened(key, rest) if key and fingerprint(key) == name else None
+    return body if body and body.get("what") == "signer" else None
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST)
+    except OSError:
+        return ""
 
 
 def _parsed(text: str) -> dict[str, Any]:

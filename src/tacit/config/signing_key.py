@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit.config.files import write_atomically
-from tacit.config.signers import FILE_NAME, Signers, fingerprint, signed_bytes
+from tacit.config.signers import FILE_NAME, KEY_FILE, Signers, fingerprint, first_signer, signed_bytes
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage
 from tacit.domain.identity import canonical
 
-KEY_FILE = "signing-key.json"
 SHORTEST = 8
 """Characters of a passphrase."""
 _MOST_MEMORY = 1 << 30
@@ -97,7 +96,7 @@ def unlock(home: Path, passphrase: str) -> Grant:
         cost = KeyCost(int(document["passes"]), int(document["memory"]))
         salt, sealed = (base64.b64decode(document[name]) for name in ("salt", "sealed"))
     except FileNotFoundError:
-        raise NotPermitted("there is no signing key here", code="no_key", hint="`tacit review` makes one") from None
+        raise NotPermitted("there is no signing key here", code="no_signing_key", hint="`tacit review` makes one") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "restore it from a copy, or make a new one: tacit config --new-key"
         raise StoreOutage(f"{file} cannot be read: {error}", code="key_unreadable", hint=hint) from error
@@ -112,7 +111,7 @@ def unlock(home: Path, passphrase: str) -> Grant:
         raise NotPermitted(message, code="wrong_passphrase", hint=hint) from None
     signers = Signers.read(home)
     grant = Grant(bytes.fromhex(inner["seed"]), signers)
-    if signers.root != inner["root"] or grant.fingerprint not in signers.keys:
+    if grant.fingerprint not in signers.keys or inner["root"] != signers.root:
         message = f"{home / FILE_NAME} is not the list of signers that your key belongs to: somebody changed it"
         hint = "restore it from a copy, or begin again with a new key: tacit config --new-key"
         raise NotPermitted(message, code="signers_replaced", hint=hint)
@@ -125,6 +124,20 @@ def add_statement(home: Path, grant: Grant, body: Mapping[str, Any]) -> Grant:
     _write_list(home, lines)
     grant.signers = Signers(lines)
     return grant
+
+
+def add_signer(home: Path, grant: Grant, line: str, *, at: datetime) -> str:
+    """Let another person's approvals count: the first line of their list. Returns their name.
+
+    Raises `Mistake` unless the line is a key that signed itself.
+    """
+    body = first_signer(line)
+    if body is None:
+        message = "this is not another person's list of signers"
+        raise Mistake(message, code="not_a_signer", hint=f"ask them for their file {FILE_NAME}, in their ~/.tacit")
+    name = str(body.get("name", ""))
+    add_statement(home, grant, {"what": "signer", "key": body["key"], "name": name, "at": at.isoformat()})
+    return name
 
 
 def check_passphrase(passphrase: str) -> str:
@@ -160,6 +173,7 @@ def _write(home: Path, seed: bytes, *, root: str, passphrase: str, cost: KeyCost
     sealed = bytes(SecretBox(_derived(check_passphrase(passphrase), salt, cost)).encrypt(inner))
     document = {
         "version": 1,
+        "root": root,
         "passes": cost.passes,
         "memory": cost.memory,
         "salt": base64.b64encode(salt).decode(),

@@ -21,7 +21,7 @@ ATTEMPTS = {
     "through Python": PYTHON + " -m tacit review {id} --approve --by Ann",
     "in a terminal": "script -qec 'tacit review {id} --approve --by Ann' /dev/null",
     "without its marks": WITHOUT_MARKS + " tacit review {id} --approve --by Ann",
-    "with a token of its own": "TACIT_TOKEN=$(tacit config token) tacit review {id} --approve --by Ann",
+    "with the policy of its own": "TACIT_CONFIG=/dev/null tacit config --policy open",
     "by an edit": "EDITOR=true tacit skills edit {id}",
     "without its marks in a terminal": f"script -qec '{WITHOUT_MARKS} tacit review {{id}} --approve' /dev/null",
     "with nothing in a terminal": f"script -qec '{NOTHING} tacit review {{id}} --approve' /dev/null",

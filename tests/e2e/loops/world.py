@@ -20,6 +20,7 @@ from tests.e2e.loops import ledger
 from tests.e2e.loops.clients import Client, Move, Ran
 from tests.e2e.loops.dialects import Request, Turn
 from tests.e2e.loops.model import ScriptedModel
+from tests.person import give_key
 
 SESSION_S = 120
 LEARNER_S = 90
@@ -59,6 +60,7 @@ class World:
         world = cls(client=client, model=model, home=folder / "home", project=folder / "ledger")
         programs = world.home / ".local" / "bin"
         programs.mkdir(parents=True)
+        give_key(self.home / ".tacit")
         (programs / "python3").symlink_to(Path(sys.executable).resolve())
         (world.home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n', encoding="utf-8")
         if clone_of:

@@ -36,7 +36,7 @@ def intake(
     of tasks like it, and those given with --question. Your answers are kept as assumptions of the session, and the difference
     to what was expected is learned. Without a terminal, --answer gives them; what is not answered is listed with its forecast.
 
-    Only a person may answer: it is refused inside an agent's shell, unless TACIT_TOKEN holds the person's token.
+    Only a person may answer: it asks for the passphrase, and is refused inside an agent's shell.
     """
     ctx.caller.require_person("intake")
     ctx.may_create = True

@@ -11,10 +11,10 @@ import click
 
 from tacit.config.passphrase import new_key_at_terminal, unlock_at_terminal
 from tacit.config.settings import Setting, Strictness, save_settings
-from tacit.config.signing_key import add_statement, has_key
+from tacit.config.signing_key import add_signer, add_statement, has_key
 from tacit.domain.errors import Mistake
 from tacit.surfaces.cli.context import CommandContext, command_options
-from tacit.surfaces.cli.report import Column, Columns
+from tacit.surfaces.cli.report import Column, Columns, safe
 
 _SETTINGS: Columns[Setting] = Columns(
     Column("key", lambda setting: setting.key, "setting"),
@@ -27,19 +27,28 @@ _SETTINGS: Columns[Setting] = Columns(
 @click.option(
     "--new-key", is_flag=True, help="Make a new signing key: what the old one approved must be confirmed again."
 )
+@click.option(
+    "--add-signer",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Let another person's approvals count.",
+)
 @click.option("--policy", type=click.Choice(list(Strictness)), help="Set how strict the gate is, signed by you.")
 @command_options
-def config(ctx: CommandContext, *, new_key: bool, policy: str | None) -> None:
+def config(ctx: CommandContext, *, new_key: bool, add_signer: Path | None, policy: str | None) -> None:
     """Print every setting and its source. Settings are read from tacit.toml in the project or in ~/.tacit.
 
     With --new-key you choose a new passphrase, such as after the old one was lost. With --policy you set the policy for all
-    your projects; `open` counts only if it is set so, because approvals need no signature under it.
+    your projects; `open` counts only if it is set so, because approvals need no signature under it. --add-signer takes the
+    file ~/.tacit/signers of a colleague. On a new machine, copy signing-key.json and signers from ~/.tacit.
     """
     home = ctx.environment.person_home
-    if new_key or policy is not None:
+    if new_key or add_signer or policy is not None:
         ctx.caller.refuse_agents("config")
     if new_key:
         _make_key(ctx, home)
+        return
+    if add_signer is not None:
+        _add_signer(ctx, home, add_signer)
         return
     if policy is not None:
         _set_policy(ctx, home, Strictness(policy))
@@ -61,6 +70,14 @@ def _make_key(ctx: CommandContext, home: Path) -> None:
     grant = new_key_at_terminal(home, name=ctx.environment.user)
     line = "Your new key is ready. Run [bold]tacit review[/bold] in each project to confirm what you approved before."
     ctx.report({"signer": grant.fingerprint}, line)
+
+
+def _add_signer(ctx: CommandContext, home: Path, file: Path) -> None:
+    line = next(iter(file.read_text(encoding="utf-8", errors="replace").splitlines()), "")
+    grant = unlock_at_terminal(home, f"the signer in {file.name}", name=ctx.environment.user)
+    name = add_signer(home, grant, line, at=datetime.now(UTC))
+    key = line.partition(" ")[0]
+    ctx.report({"name": name, "signer": key}, f"What {safe(name)} ({key[:12]}) approves counts here, too.")
 
 
 def _set_policy(ctx: CommandContext, home: Path, policy: Strictness) -> None:

@@ -135,6 +135,7 @@ def review(
     if despite and decision not in _GIVES_TO_AGENTS:
         raise Mistake("--despite-findings is for approvals", code="only_for_approvals", hint="leave it out")
     stored = ctx.memory.version(_newest_waiting(ctx, reference))
+    ctx.caller.refuse_agents("review")
     gives = stored.status in _GIVES_TO_AGENTS.get(decision, ())
     if gives and content_hash in ("", stored.version.hash):  # an unseen content is refused below
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
