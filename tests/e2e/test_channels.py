@@ -10,7 +10,7 @@ import pytest
 
 from tacit.config import channels
 from tests.e2e.conftest import Terminal, approve_all
-from tests.e2e.test_review import with_token
+from tests.e2e.test_review import unlocked
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_a_folder_unlocks_only_the_tools_that_a_person_ticked(exporting: Termina
     asked: dict[str, object] = {"name": "weigh-the-hops", "description": "Weigh the hops.", "kind": "procedure"}
     asked |= {"steps": ["Run `hops weigh`", "Run `hops book`", "Run `hops list`"], "tools": ["Read", "Bash(hops:*)"]}
     version = exporting.run("propose", "-", "--json", stdin=json.dumps(asked)).json["version_id"]
-    done = with_token(exporting).run("review", version, "--approve", "--by", "ann", "--tick", "tool:Read")
+    done = unlocked(exporting).run("review", version, "--approve", "--by", "ann", "--tick", "tool:Read")
     assert done.code == 0, done.err
     path = exporting.project / ".claude/skills/weigh-the-hops/SKILL.md"
     assert "\nallowed-tools: Read\n" in path.read_text()

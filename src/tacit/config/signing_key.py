@@ -96,7 +96,9 @@ def unlock(home: Path, passphrase: str) -> Grant:
         cost = KeyCost(int(document["passes"]), int(document["memory"]))
         salt, sealed = (base64.b64decode(document[name]) for name in ("salt", "sealed"))
     except FileNotFoundError:
-        raise NotPermitted("there is no signing key here", code="no_signing_key", hint="`tacit review` makes one") from None
+        raise NotPermitted(
+            "there is no signing key here", code="no_signing_key", hint="`tacit review` makes one"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "restore it from a copy, or make a new one: tacit config --new-key"
         raise StoreOutage(f"{file} cannot be read: {error}", code="key_unreadable", hint=hint) from error

@@ -125,7 +125,7 @@ class Reviews:
         """Apply a person's decision to one exact version: approve, reject, retire, restore or reopen.
 
         What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved. An approval is
-        signed with the unlocked key of this process; without one it is refused, unless the policy is `open`.
+        signed with the unlocked key of this process; without one it is refused, unless the store needs no signature.
         """
         context, stored = self._context, queries.find(self._store, version_id)
         content_hash = content_hash or stored.version.hash
@@ -253,8 +253,8 @@ class Reviews:
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
 
     def _signed(self, stored: StoredVersion, approval: Approval) -> Approval:
-        """Sign an approval with the person's unlocked key; under the policy `open` it may stay unsigned."""
-        if self._context.config.policy.is_open and sitting() is None:
+        """Sign an approval with the person's unlocked key; where the store needs no signature it may stay unsigned."""
+        if self._store.signers is None and sitting() is None:
             return approval
         grant = require_sitting(f"the approval of `{stored.version.name}`")
         if self._store.signers is not None:

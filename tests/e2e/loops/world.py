@@ -60,7 +60,7 @@ class World:
         world = cls(client=client, model=model, home=folder / "home", project=folder / "ledger")
         programs = world.home / ".local" / "bin"
         programs.mkdir(parents=True)
-        give_key(self.home / ".tacit")
+        give_key(world.home / ".tacit")
         (programs / "python3").symlink_to(Path(sys.executable).resolve())
         (world.home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n', encoding="utf-8")
         if clone_of:
