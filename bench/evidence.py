@@ -26,6 +26,7 @@ import _evidence_heldout as third
 from _evidence_logs import Session, claude_code, honest_sessions, log_tricks
 from _evidence_projects import PROJECTS as FIRST_PROJECTS
 from _evidence_projects import TRICKS, Project, create, do, run, write_files
+from _person import sign_in
 
 import tacit
 from tacit.domain.evidence import Grade, Outcome
@@ -220,6 +221,7 @@ def main(words: Iterable[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="only projects and tricks whose names contain this")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(None if words is None else list(words))
+    sign_in(Path(tempfile.mkdtemp(prefix="tacit-bench-")))
     found: dict[str, Any] = {"command": "python bench/evidence.py --logs --verify --out bench/results/evidence.json"}
     if asked.logs or not asked.verify:
         found["logs"] = measure_logs()

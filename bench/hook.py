@@ -16,6 +16,7 @@ import os
 import platform
 import random
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,10 +33,13 @@ import apsw
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src")]
 
+from _person import approve_directly, sign_in  # noqa: E402
+
 import tacit  # noqa: E402
 from tacit.domain.lifecycle import Status, Transition  # noqa: E402
 from tacit.domain.scope import Level, Scope  # noqa: E402
 from tacit.domain.skill import Condition, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion  # noqa: E402
+from tacit.domain.stored import StoredVersion  # noqa: E402
 from tacit.providers.embedding.static import StaticEmbedder  # noqa: E402
 from tacit.recall import publishing  # noqa: E402
 from tacit.text.error_signatures import error_signature  # noqa: E402
@@ -98,10 +102,12 @@ class Wordsmith:
 
 
 def fill(database: Path, skills: int) -> None:
-    """Put so many skills on trial, straight into the store: the gate has its own benchmark."""
-    smith = Wordsmith(7)
+    """Put so many skills on trial, straight into the store and signed: the gate has its own benchmark."""
+    smith, made = Wordsmith(7), list[StoredVersion]()
+    grant = sign_in(person_of(database))
     memory = tacit.open(database)
-    with memory.context.store.transaction():
+    store = memory.context.store
+    with store.transaction():
         for number in range(skills):
             content, at = smith.content(number), BEGUN + timedelta(minutes=number)
             skill = Skill.create(content, Scope(Level.PROJECT, ""), at=at)
@@ -117,9 +123,16 @@ def fill(database: Path, skills: int) -> None:
                 by="bench",
                 at=at,
             )
-            memory.context.store.add_version(skill, version, birth)
-    publishing.publish(memory.context.store)
+            store.add_version(skill, version, birth)
+            made.append(StoredVersion(skill=skill, version=version, status=Status.TRIAL, sequence=number + 1))
+    approve_directly(store, grant, made, by="bench", at=BEGUN)
+    publishing.publish(store)
     memory.close()
+
+
+def person_of(database: Path) -> Path:
+    """Where the key of the benchmark's person is kept, next to the store."""
+    return database.parent / "person"
 
 
 def embed(database: Path, folder: Path) -> None:
@@ -184,7 +197,8 @@ LIMITS = {kind: TOOL_LIMIT if kind.startswith("tool") else PROMPT_LIMIT for kind
 class Processes:
     """Runs a bare interpreter, or a hook on an event, as a client would: a whole process with pipes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, person: Path) -> None:
+        shutil.copytree(person, home / ".tacit", dirs_exist_ok=True)
         script = home / "tacit"
         script.write_text(SCRIPT)
         self._hook = [sys.executable, str(script), "hook", "--client", "claude-code"]
@@ -235,7 +249,7 @@ def one_by_one(processes: Processes, events: Events, rounds: int) -> dict[str, A
     return result
 
 
-def by_meaning(homes: Path, events: Events, folder: Path, rounds: int) -> dict[str, Any]:
+def by_meaning(homes: Path, events: Events, folder: Path, rounds: int, *, person: Path) -> dict[str, Any]:
     """Prompts in homes without a model and with one, and without settings and with some; all as parts of a bare start."""
     ways = {}
     for way in ("words", "words_settings", "meaning", "meaning_settings"):
@@ -245,7 +259,7 @@ def by_meaning(homes: Path, events: Events, folder: Path, rounds: int) -> dict[s
             (own / ".tacit" / "embedders" / "light").symlink_to(folder.resolve())
         if way.endswith("settings"):
             (own / ".tacit" / "tacit.toml").write_text('[recall]\nembedder = "light"\n')
-        ways[way] = Processes(own)
+        ways[way] = Processes(own, person)
     found: dict[str, list[tuple[float, float]]] = {}
     said = Counter[str]()
     for turn in range(rounds):
@@ -339,12 +353,14 @@ def measured(project: Path, options: argparse.Namespace) -> dict[str, Any]:
     if options.static:
         embed(database, options.static)
     with tempfile.TemporaryDirectory() as home:
-        processes = Processes(Path(home))
+        processes = Processes(Path(home), person_of(database))
         events = Events(project, known_errors(database))
         for kind in TIMED:  # once, so that the disk is warm
             processes.run(events.make(kind))
         if options.static:
-            return {"by_meaning": by_meaning(Path(home), events, options.static, options.rounds)}
+            return {
+                "by_meaning": by_meaning(Path(home), events, options.static, options.rounds, person=person_of(database))
+            }
         return {
             "one_by_one": one_by_one(processes, events, options.rounds),
             "at_once": at_once(processes, events, max(3, options.rounds // 10)),

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import _generated_runs as generated
+from _person import sign_in
 
 import tacit
 from tacit.api import Tacit
@@ -189,6 +190,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     os.environ["TACIT_HOME"] = tempfile.mkdtemp(prefix="tacit-bench-")
+    sign_in(Path(os.environ["TACIT_HOME"]))
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as place:
         rows = measure(sorted(options.sizes), options.seed, Path(place) / "library.db")
     result = {"seed": options.seed, "repeats": 0.4, "approved_by": PERSON, "sizes": rows}

@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from _person import sign_in
+
 import tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
@@ -33,6 +35,7 @@ class Adapter:
         self._store = self._project / ".tacit" / "tacit.db"
         self._store.parent.mkdir()
         self._session = ""
+        sign_in(Path(self._folder.name) / "person")
 
     def learn(self, sessions: list[str], cwd: str) -> None:
         """Take in transcripts, learn from them, and approve what waits."""

@@ -18,7 +18,7 @@ from tacit import render
 from tacit.config.checkout import commit_at_work, workspace
 from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
-from tacit.config.location import StoreLocation, find_location
+from tacit.config.location import MEMORY, StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.config.signers import trusted_signers
 from tacit.domain.candidate import Candidate, Verdict
@@ -452,7 +452,8 @@ def open_at(place: StoreLocation, *, config: Config, home: Path) -> Tacit:
     scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
     embedder = partial(_open_embedder, config.recall.embedder, home)
     store = open_store(place.database, home=home)
-    store.require_signatures(None if config.policy.is_open else trusted_signers(home))
+    needs_none = config.policy.is_open or place.database == MEMORY  # nobody else reads what dies with the process
+    store.require_signatures(None if needs_none else trusted_signers(home))
     return Tacit(store, config=config, scope=scope, place=place, embedder=embedder)
 
 

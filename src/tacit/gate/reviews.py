@@ -247,10 +247,23 @@ class Reviews:
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
-            required = {each.key for each in examination.external_values} | tool_keys(stored.version).keys()
-            for each in self._store.approvals(stored.version.id):
-                given |= required.intersection(each.ticked)
+            given |= self._confirmed_before(stored, examination)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
+
+    def _confirmed_before(self, stored: StoredVersion, examination: Examination) -> set[str]:
+        required = {each.key for each in examination.external_values} | tool_keys(stored.version).keys()
+        return {key for each in self._store.approvals(stored.version.id) for key in required.intersection(each.ticked)}
+
+    def approved_unsigned(self) -> list[StoredVersion]:
+        """Return what was approved, as its row says, and waits because no signer of today signed that."""
+        held = [each for each in self._store.catalogue() if each.status is Status.CANDIDATE]
+        return [each for each in held if self._store.transitions(each.version.id)[-1].after in RECALLABLE]
+
+    def confirm(self, version_id: str, *, by: str) -> Transition:
+        """Sign again what was approved before, with the values that were confirmed then."""
+        stored = queries.find(self._store, version_id)
+        ticked = self._confirmed_before(stored, examine_version(stored.version))
+        return self.decide(stored.version.id, Review.APPROVE, by=by, ticked=ticked)
 
     def _signed(self, stored: StoredVersion, approval: Approval) -> Approval:
         """Sign an approval with the person's unlocked key; where the store needs no signature it may stay unsigned."""

@@ -139,7 +139,7 @@ def review(
     gives = stored.status in _GIVES_TO_AGENTS.get(decision, ())
     if gives and content_hash in ("", stored.version.hash):  # an unseen content is refused below
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
-    ctx.caller.require_person("review")
+    ctx.unlock(f"{decision} {clean(stored.version.name)}")
     person = ctx.person(by)
     _expect(ctx, stored, person)
     moved = ctx.memory.review(
@@ -206,6 +206,8 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         if ctx.can_ask and (waiting or suggestions):
             remove(str(ctx.place.folder))  # the person has come: nobody needs to call them
             person = ctx.person(by)
+            if _confirm_earlier(ctx, by=person):
+                waiting = ctx.visible(ctx.memory.reviews.waiting())
             if not waiting or review_all(ctx, waiting, by=person):
                 ask_about_suggestions(ctx, by=person)
             return
@@ -229,6 +231,29 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
             yield f"{name} is {stored.status}."
 
     ctx.report(page_document(ctx, stored), parts)
+
+
+def _confirm_earlier(ctx: CommandContext, *, by: str) -> bool:
+    """Offer to sign at once what was approved before, such as before there were signatures; whether any of it was."""
+    earlier = ctx.visible(ctx.memory.reviews.approved_unsigned())
+    if not earlier:
+        return False
+    ctx.console.print(f"{counted(len(earlier), 'skill')} approved earlier, without a signature that counts today:")
+    for stored in earlier:
+        approvals = ctx.memory.archive.approvals(stored.version.id)
+        who = f"approved by {approvals[-1].by}, {approvals[-1].at:%Y-%m-%d}" if approvals else "accepted by the policy"
+        line = f"{stored.version.name}  {stored.version.hash[7:19]}  {who}: {stored.version.content.description}"
+        ctx.console.print(f"  {safe(line)}", soft_wrap=True)
+    if ask(ctx, "Do you know all of them, and sign them? (no: they are reviewed one by one)") is not Reply.YES:
+        return False
+    ctx.unlock(counted(len(earlier), "earlier approval"))
+    for stored in earlier:
+        try:
+            ctx.memory.reviews.confirm(stored.version.id, by=by)
+        except GateRefusal as error:  # today's checks ask for more
+            ctx.console.print(safe(error.message), soft_wrap=True)
+    export(ctx.memory.context)
+    return True
 
 
 def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], suggestions: int) -> Iterator[str]:
@@ -462,7 +487,7 @@ def _decide(
     ticked: Collection[str] = (),
 ) -> None:
     version = stored.version
-    ctx.caller.require_person("review")
+    ctx.unlock(f"{decision} {clean(version.name)}")
     moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
     export(ctx.memory.context)
     ctx.console.print(f"[bold]{safe(version.name)}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
