@@ -115,8 +115,7 @@ def review(
     in tool output, a file or the web are confirmed one by one. A script passes --despite-findings and each --tick, and is
     refused with the lists otherwise.
 
-    Every decision is signed with your passphrase, which is asked for once and only at a terminal. The first time you choose
-    it. Under the policy `open` nothing is signed.
+    A decision asks for your passphrase, once and only at a terminal. The first time you choose it.
     """
     chosen = [Review(name) for name, given in decisions.items() if given]
     if len(chosen) > 1:
