@@ -148,15 +148,6 @@ def test_an_agent_may_look_and_not_promote(terminal: Terminal) -> None:
     assert not at_home(terminal).exists()
 
 
-def test_an_agent_cannot_bring_skills_in_from_a_home_of_its_own_making(everywhere: Terminal) -> None:
-    third = beside(everywhere, "billing")
-    third.variables |= {"CLAUDECODE": "1", "TACIT_HOME": str(everywhere.home / ".tacit")}
-    third.home = third.project.parent / "elsewhere"
-    third.home.mkdir()
-    learn(third)
-    assert recalled(third) == []
-
-
 def test_the_same_learning_of_a_second_project_is_noted_and_not_kept_twice(everywhere: Terminal) -> None:
     second = beside(everywhere, "billing")
     approved(second, WAIT_TOO)
