@@ -113,9 +113,14 @@ def test_a_similar_skill_is_reported_with_its_name_and_measure():
     merged = judged(candidate(LONGER), [stored()])
     assert merged.verdict.relation is Relation.MERGE
     assert "`add-a-migration`" in finding(merged, "near_duplicate").message
-    written = judged(candidate(content(name="mine"), assessment=None), [stored()])
+    written = judged(candidate(dataclasses.replace(LONGER, name="mine"), assessment=None), [stored()])
     assert "`add-a-migration`" in finding(written, "near_duplicate").message
     assert (written.verdict.relation, written.verdict.name) == (Relation.NEW, "mine")
+
+
+def test_the_same_calls_written_under_another_name_are_no_new_skill():
+    reworded = content(name="mine", description="Add a migration of the database, then run it")
+    assert judged(candidate(reworded, assessment=None), [stored()]).verdict.relation is Relation.REINFORCE
 
 
 def test_what_was_written_under_the_known_name_is_its_next_version():
