@@ -61,6 +61,10 @@ SHOWN: dict[str, list[Step]] = {
     "pulled first": [shell("git pull --ff-only"), APPLY, HEALTHY],
     "script, address told": [shell("./deploy.sh staging", seen="live at https://pay.example.net"), shell("curl -fsSL https://pay.example.net/up")],
     "make": [shell("make deploy ENV=staging", seen="see http://10.1.2.3:9000"), shell("curl -f http://10.1.2.3:9000/health")],
+    "make, with a version": [
+        shell("make deploy VERSION=4.2", seen="live at https://cat.example.net"),
+        shell("curl -s https://cat.example.net/version | grep -q '\"version\": \"4.2\"'"),
+    ],
     "service manager": [shell("sudo systemctl restart audit"), shell("systemctl is-active audit", seen="active")],
     "failed before": [APPLY, SICK, shell("kubectl rollout restart deployment/audit"), HEALTHY],
     "notes written": [written("docs/deployed.md"), APPLY, HEALTHY],
