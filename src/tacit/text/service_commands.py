@@ -104,7 +104,8 @@ _DEPLOYS = re.compile(
 )  # fmt: skip
 """What puts into service what the project's own files, which are not named by an address, or a version say."""
 _IDLE = re.compile(
-    r"dry|noop|simulat|help|--version|status|notes|check|plan|list|lint|test|diff|log\b|wait|info", re.IGNORECASE
+    r"(?<![a-z])(?:dry|noop|simulate|help|status|notes|check|plan|list|lint|tests?|diff|logs?|wait|info)(?![a-z])|--version",
+    re.IGNORECASE,
 )
 """In a script's or task's call: then it may deploy nothing."""
 _ASKS = re.compile(
