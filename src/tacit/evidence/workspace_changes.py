@@ -129,7 +129,7 @@ def step_effect(step: Step) -> StepEffect:
         return StepEffect()
     text = command_of(step.tool, step.arguments)
     if text:
-        return shell_effect(text)
+        return StepEffect() if _found_no_program(step, text) else shell_effect(text)
     name = plain_name(step.tool)
     if name in DELEGATING_TOOLS:
         return StepEffect((WorkspaceChange(),), delegates=True)
@@ -148,6 +148,15 @@ def step_effect(step: Step) -> StepEffect:
     return StepEffect(
         unknown="" if re.search(r"issue|request|comment|branch|todo|task|page|memory|entit", name) else step.tool
     )
+
+
+def _found_no_program(step: Step, text: str) -> bool:
+    """Whether the only command of a failed call was not run, since the shell found no program of that name."""
+    commands = parse_command(text, bare=True) if step.failed and "<<" not in text else ()
+    if len(commands) != 1 or commands[0].runner or commands[0].outputs or re.search(r"[/$`]", commands[0].typed):
+        return False
+    said = rf"(?:Exit code 127\s+)?(?:\S*sh: )?(?:line \d+: |\d+: )?{re.escape(commands[0].typed)}: (?:command )?not found\s*"
+    return "`" not in text and "$" not in text and re.fullmatch(said, step.observation) is not None
 
 
 def shell_effect(text: str) -> StepEffect:

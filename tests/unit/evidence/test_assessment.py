@@ -542,3 +542,21 @@ def test_what_was_denied_has_changed_nothing():
 def test_work_handed_to_another_agent_after_the_check_leaves_it_open():
     passed = shell("pytest -q", seen="5 passed", code=0)
     assert not assess(attempt(CHANGE, passed, call("spawn_agent", {"message": "tidy up"}))).verified_success
+
+
+@pytest.mark.parametrize(
+    ("command", "seen", "is_known"),
+    [
+        ("gtar -tf dist/a.whl", "bash: gtar: command not found", True),
+        ("gtar -tf dist/a.whl", "Exit code 127\n/bin/sh: 1: gtar: not found", True),
+        ("gtar -tf dist/a.whl", "unpacked\nbash: gtar: command not found", False),
+        ("gtar -tf dist/a.whl; gtar -c", "bash: gtar: command not found", False),
+        ("gtar -tf $(other)", "bash: gtar: command not found", False),
+        ("./gtar -tf dist/a.whl", "bash: ./gtar: command not found", False),
+        ("gtar -tf dist/a.whl", "bash: other: command not found", False),
+    ],
+)
+def test_a_call_whose_program_is_not_there_has_changed_nothing(command: str, seen: str, is_known: bool):
+    missing = shell(command, StepResult.FAILED, seen=seen, code=127)
+    run = attempt(missing, CHANGE, shell("pytest -q", seen="5 passed in 0.10s", code=0))
+    assert assess(run).verified_success is is_known

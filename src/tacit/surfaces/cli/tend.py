@@ -425,7 +425,7 @@ def _one_skill_parts(found: SkillFindings) -> Iterator[ReportPart]:
     elif found.waiting:
         yield f"\nA refinement waits for review. Run [bold]tacit review {found.waiting.version.id[:10]}[/bold]."
     else:
-        yield "\nNo next version yet: two sessions must show the same, or one in which a person said so."
+        yield "\nNo next version yet: two verified sessions must show the same, or one in which a person said so."
 
 
 def _step_table(found: SkillFindings) -> ReportPart:
