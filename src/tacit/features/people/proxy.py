@@ -8,6 +8,7 @@ undid, show that fewer than 90 % were right, it stops.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +19,7 @@ from tacit.domain.ledger import LedgerEntry, latest
 from tacit.domain.lifecycle import Status, Transition, coded, parse_reasons
 from tacit.domain.stored import StoredVersion
 from tacit.features.people.decisions import People, is_hidden, may_be_ordered
-from tacit.features.people.forecast import Outlook
+from tacit.features.people.forecast import MIN_DECISIONS, Outlook
 from tacit.features.people.ledger_entries import ChoiceSort, Forecast
 from tacit.gate.findings import GateReason
 
@@ -113,8 +114,12 @@ def answer_reviews(memory: Tacit) -> list[Transition]:
 def _answers(memory: Tacit, person: str, permission: ProxyPermission) -> Iterator[Transition]:
     people, waiting = People(memory), memory.reviews.waiting()
     gates = _gates_of(memory, waiting)
+    rejected = [each for each in people.choices(person) if each.sort is ChoiceSort.REVIEW and each.response == "reject"]
+    kinds = Counter(each.traits.get("kind", "") for each in rejected)
     for stored in waiting:
         gate, version_id = gates.get(stored.version.id, ""), stored.version.id
+        if kinds[stored.version.content.kind] < MIN_DECISIONS:
+            continue  # what somebody thinks of lessons says nothing of facts
         if gate not in permission.gates or stored.status is not Status.CANDIDATE or not may_be_ordered(stored):
             continue
         outlook = people.show(stored, person, is_shown=False).outlook

@@ -8,10 +8,10 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.features.people import proxy
-from tacit.features.people.decisions import is_hidden
+from tacit.features.people.decisions import People, is_hidden, review_question
 from tacit.features.people.proxy import BY, Gate, ProxyPermission, ProxyRecord, allow, answer_reviews, record_of
 from tests.unit.features.people.knowing import lesson, memory, norm, proposed, taught
 
@@ -75,6 +75,23 @@ def test_what_the_person_would_approve_waits(loop: Tacit) -> None:
     allow(loop, "ann", list(Gate), 0.8)
     assert answer_reviews(loop) == []
     assert statuses(loop, made) == {Status.CANDIDATE}
+
+
+def test_rejections_of_one_kind_say_nothing_of_another() -> None:
+    with memory() as made:
+        rejected = review_question(made.context.store, proposed(made, lesson("lint-first")), "ann")
+        people = People(made)
+        for number in range(30):
+            people.announce(f"earlier {number}", rejected)
+            people.decided(f"earlier {number}", rejected, "reject")
+        facts = waiting(made, fact)
+        allow(made, "ann", list(Gate), 0.8)
+        assert len(answer_reviews(made)) == 1
+        assert statuses(made, facts) == {Status.CANDIDATE}
+
+
+def fact(name: str, text: str) -> SkillContent:
+    return SkillContent(kind=Kind.FACT, name=name, description=f"{text} ({name})", body=text)
 
 
 def test_it_stops_where_the_person_undid_too_many(loop: Tacit) -> None:
