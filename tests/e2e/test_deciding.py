@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import tacit
 from tests.e2e.conftest import Terminal, uncoloured
 from tests.e2e.test_review import RIGHT, keys, unlocked, waiting
 
@@ -52,7 +53,10 @@ def test_approving_by_name_shows_the_page_and_asks_in_spite_of_what_was_found(po
 
 def test_a_script_says_that_it_knows_what_was_found_or_is_refused_with_it(poisoned: Terminal) -> None:
     item = waiting(unlocked(poisoned))
-    words = [word for key in keys(item) for word in ("--tick", key)]
+    # No command prints quarantined text to a script.
+    with tacit.open(poisoned.project / ".tacit" / "tacit.db") as memory:
+        values = memory.reviews.examine(str(item["version_id"])).external_values
+    words = [word for value in values for word in ("--tick", value.key)]
     command = ("review", str(item["version_id"]), "--approve", "--by", "ann")
     refused = poisoned.run(*command, *words)
     assert refused.code == 3
@@ -80,9 +84,16 @@ def test_one_named_skill_is_opened_at_a_terminal_and_told_elsewhere(poisoned: Te
     assert poisoned.run("skills", "import", str(put(tmp_path / "in" / "notes", PLAIN.format(name="notes")))).code == 0
     told = poisoned.run("review", "tidy-up")
     assert told.code == 0, told.err
-    assert BAIT in told.out
     assert "Waiting for review." in told.out
-    assert poisoned.run("review", "tidy-up", "--json").json["name"] == "tidy-up"
+    document = poisoned.run("review", "tidy-up", "--json").json
+    assert (document["name"], document["withheld"]) == ("tidy-up", True)
+    assert {finding["severity"] for finding in document["findings"]} & {"high", "critical"}
+    for asked in (
+        told,
+        poisoned.run("skills", "show", "tidy-up"),
+        poisoned.run("skills", "show", "tidy-up", "--history"),
+    ):
+        assert "get.example.net" not in asked.out, "what is quarantined is read in a person's review only"
     seen = poisoned.type("review", "notes", answers={MENU: ["?\n", "v\n", "a\n"], RIGHT: "y\n"})
     assert seen.code == 0, seen.out
     out = uncoloured(seen.out)

@@ -124,14 +124,17 @@ def test_a_new_version_is_held_against_what_was_approved_last(proposing: Termina
     before = again["approved_before"]
     assert isinstance(before, dict)
     assert (before["version_id"], before["by"]) == (item["version_id"], "ann")
-    added = [line for line in before["diff"].splitlines() if line.startswith("+")]
-    assert any("rates.evil.example.net" in line for line in added)
-    assert "url:https://rates.evil.example.net/v1" in keys(again), "a tick is not inherited"
+    assert (again["status"], again["withheld"], before["diff"]) == ("quarantined", True, "")
     assert "new_capability" in {finding["rule"] for finding in again["findings"]}  # type: ignore[attr-defined]
     proposing.unlocked = False
     seen = proposing.type("review", answers={"[q]uit:": "q\n"})
     assert "approved by ann" in seen.out
     assert "rates.evil.example.net" in seen.out
+    for words in (["review"], ["review", "fetch-the-rates"], ["skills", "show", str(again["version_id"])], ["skills"]):
+        for options in ([], ["--json"]):
+            assert "evil" not in proposing.run(*words, *options).out, "agents read what commands print"
+    compared = proposing.run("skills", "show", str(item["version_id"]), str(again["version_id"]), "--diff")
+    assert "evil" not in compared.out
 
 
 def test_an_agent_cannot_approve_with_all_ticks_in_hand(proposing: Terminal) -> None:

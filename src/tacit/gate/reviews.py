@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import takewhile
 
+from tacit.config.location import is_tracked
 from tacit.config.signers import approval_body, require_sitting, sitting
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.care import MIRROR
@@ -30,6 +32,7 @@ from tacit.gate.content_checks import (
 )
 from tacit.gate.findings import GateReason, finding, reason_sentence
 from tacit.gate.formation_policy import reason_against_acceptance
+from tacit.gate.mark_sources import MarkSource, sources_of_marks
 from tacit.gate.review_rules import (
     Review,
     approve,
@@ -87,6 +90,15 @@ class Reviews:
     def support(self, version: SkillVersion) -> Support:
         """Return what speaks for and against a version: how many attempts show it, a few places, and doubts."""
         return support_of(self._store, version)
+
+    def sources(self, version: SkillVersion) -> dict[str, tuple[MarkSource, ...]]:
+        """Return where the text of each field that is marked as from outside comes from."""
+        project = self._context.project
+
+        def is_own(path: str) -> bool:
+            return project is not None and (project / path).is_file() and is_tracked(str(project), path)
+
+        return sources_of_marks(self._store, version, is_tracked=cache(is_own))
 
     def ranked(self, waiting: Sequence[StoredVersion]) -> tuple[list[StoredVersion], list[StoredVersion]]:
         """Return what waits, best supported first, and the weak ones apart."""

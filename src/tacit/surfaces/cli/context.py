@@ -21,6 +21,7 @@ from tacit.config.passphrase import unlock_at_terminal
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
+from tacit.gate.quarantine import withheld
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.report import (
@@ -112,14 +113,17 @@ class CommandContext:
         return not queries.is_private(stored, person=self.memory.context.person) or self.caller.is_person
 
     def visible(self, found: Iterable[StoredVersion]) -> list[StoredVersion]:
-        """Return the versions that the caller may see."""
-        return [stored for stored in found if self.may_show(stored)]
+        """Return the versions that the caller may see, quarantined ones without their text."""
+        return [withheld(stored) for stored in found if self.may_show(stored)]
 
     def version(self, reference: str) -> StoredVersion:
-        """Return the version that a name or an id means; raise `NotPermitted` if the caller may not see it."""
+        """Return the version that a name or an id means, without its text if it is quarantined.
+
+        Raises `NotPermitted` if the caller may not see it.
+        """
         stored = self.memory.version(reference)
         self.require_visible(stored)
-        return stored
+        return withheld(stored)
 
     def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""

@@ -37,6 +37,7 @@ from tacit.surfaces.cli.review_page import (
     ask_for_confirmations,
     ask_for_tools,
     candidate_parts,
+    field_name,
     finding_lines,
     findings_of,
     grave_ones,
@@ -201,6 +202,8 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     """Review what waits, or one version; if nobody can be asked, print it."""
     if reference is None:
         waiting = ctx.visible(ctx.memory.reviews.waiting())
+        if ctx.can_ask:
+            waiting = [ctx.memory.version(stored.version.id) for stored in waiting]
         suggestions = ctx.memory.library.plan(seconds=REVIEW_SECONDS)
         if ctx.can_ask and (waiting or suggestions):
             remove(str(ctx.place.folder))  # the person has come: nobody needs to call them
@@ -218,7 +221,7 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
     if ctx.can_ask and stored.status in _WAITING:
-        review_all(ctx, [stored], by=ctx.person(by))
+        review_all(ctx, [ctx.memory.version(stored.version.id)], by=ctx.person(by))
         return
 
     def parts() -> Iterator[ReportPart]:
@@ -310,7 +313,7 @@ def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Coll
     ]
     if external_values := unconfirmed_values(examination, ticked):
         lines.append("and values from outside, each to be confirmed with --tick:")
-        lines += [f"  {external.key}  in {external.field}" for external in external_values]
+        lines += [f"  {external.key}  in {field_name(external.field, content)}" for external in external_values]
     short = stored.version.id[:10]
     hint = f"read it (tacit review {short}) and reject it; pass --despite-findings only if you know better"
     raise GateRefusal("\n".join(lines), code="grave_findings", hint=hint)

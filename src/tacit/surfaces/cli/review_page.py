@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -19,12 +19,13 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
-from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
+from tacit.gate.mark_sources import MarkSource, marked_fields, text_of_source
+from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import has_severe_findings, tool_keys
 from tacit.gate.support import Doubt
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
@@ -37,6 +38,7 @@ from tacit.text.field_texts import field_texts
 SHOWN_OF_A_RULE = 4
 SHOWN_EFFECTS = 12
 SHOWN_LOST = 8
+SHOWN_SOURCES = 12
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
 _SINGULAR = {"steps": "step", "pitfalls": "pitfall", "parameters": "parameter", "cases": "case", "cues": "cue"}
 _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
@@ -52,6 +54,12 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     """Yield one candidate as a reviewer needs it: the content, or what changed, then the findings."""
     version, width = stored.version, ctx.console.width
     examination = ctx.memory.reviews.examine(version.id)
+    if is_withheld(version.content):
+        yield f"[bold]{safe(version.name)}[/bold] ({version.content.kind}): {safe(version.content.description)}"
+        for each in findings_of(ctx, stored, examination):
+            yield f"[{_STYLE[each.severity]}]{each.severity}: {escape(each.rule)}[/{_STYLE[each.severity]}]"
+        yield f"[dim]{version.id}  {version.hash[:23]}[/dim]"
+        return
     yield from _content_parts(ctx, stored)
     yield from _support_lines(ctx, stored)
     yield from _quotation_lines(ctx, stored)
@@ -69,12 +77,14 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     for verb, capabilities in (("touches", examination.needs), ("declares", version.content.capabilities)):
         if listed := capabilities_text(capabilities, most=8):
             yield f"[dim]{verb} {safe(listed)}[/dim]"
-    outside = from_outside(version)
-    if outside and not any(finding.rule == "external_text" for finding in findings):
-        places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
-        yield f"[yellow]From tool output, a file or the web:[/yellow] {safe(places)}"
+    sources = ctx.memory.reviews.sources(version)
+    for path, behind in list(sources.items())[:SHOWN_SOURCES]:
+        named = "; ".join(map(text_of_source, behind))
+        yield f"[yellow]From outside:[/yellow] {safe(field_name(path, version.content))}: {escape(clean(named))}"
+    if len(sources) > SHOWN_SOURCES:
+        yield f"[dim]and {counted(len(sources) - SHOWN_SOURCES, 'further field')} (--json lists all)[/dim]"
     for external in examination.external_values:
-        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(external, version))}"
+        yield f"  [yellow]confirm:[/yellow] {escape(confirmation(external, version, sources))}"
     if elsewhere := record_elsewhere(ctx.memory.archive.remarks(stored.skill.id, about=About.PROMOTION)):
         yield f"[bold]promoted:[/bold] {safe(elsewhere)}"
     yield from refinement_lines(ctx, version)
@@ -154,9 +164,10 @@ def field_name(path: str, content: SkillContent) -> str:
     return _file_path(path, content) or path
 
 
-def confirmation(external: ExternalValue, version: SkillVersion) -> str:
+def confirmation(external: ExternalValue, version: SkillVersion, sources: Mapping[str, Sequence[MarkSource]]) -> str:
     """Return what a reviewer must confirm about a value from outside."""
-    source = "tool output, a file or the web"
+    behind = sources.get(external.field.removesuffix(".arguments")) or sources.get(external.field.partition(".")[0], ())
+    source = text_of_source(behind[0]) if behind else "tool output, a file or the web"
     why = f"worded by a model that read {source}" if version.provenance.model else f"first seen in {source}"
     return clean(f"`{external.value}` ({external.kind}, {field_name(external.field, version.content)}) was {why}")
 
@@ -268,13 +279,6 @@ def effects_of(content: SkillContent) -> list[ResourceUse]:
     return sorted(found.values(), key=lambda use: use.value)
 
 
-def from_outside(version: SkillVersion) -> list[str]:
-    """Return the fields whose text came from tool output, a file or the web, or from an unknown source."""
-    marked = [path for path, origin in version.origins.items() if origin is Origin.EXTERNAL]
-    unknown = fields_without_origin(version.content, version.origins)
-    return sorted({path.removesuffix(".arguments") for path in (*marked, *unknown)})
-
-
 class Reply(StrEnum):
     """What a person answers to a question: yes, no, or stop here."""
 
@@ -303,7 +307,7 @@ def ask_for_confirmations(
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
-    texts = dict(field_texts(content))
+    texts, sources = dict(field_texts(content)), ctx.memory.reviews.sources(stored.version)
     uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in resource_uses_of(content)}
     for external in external_values:
         if external.key in given:
@@ -313,7 +317,7 @@ def ask_for_confirmations(
         line = line_of(use, texts) if use and use.line else next(named, "")
         if line:
             ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
-        reply = ask(ctx, f"{confirmation(external, stored.version)}. Is it right?")
+        reply = ask(ctx, f"{confirmation(external, stored.version, sources)}. Is it right?")
         if reply is not Reply.YES:
             ctx.console.print(f"Not confirmed: {safe(external.key)}. Nothing was approved.")
             return reply, ()
@@ -347,8 +351,10 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
             "version_id": earlier.version.id,
             "by": approval.by if approval else "",
             "at": approval.at if approval else None,
-            "diff": difference(earlier.version.content, content),
+            "diff": "" if is_withheld(content) else difference(earlier.version.content, content),
         }
+    if is_withheld(content):
+        return _withheld_document(ctx, stored, examination) | {"approved_before": before}
     return {
         "version_id": version.id,
         "skill_id": stored.skill.id,
@@ -364,7 +370,8 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "effects": [{"effect": use.value, **fields(use, "field", "line")} for use in effects_of(content)],
         "capabilities": fields(examination.needs, *CATEGORIES),
         "declared": content.capabilities,
-        "from_outside": from_outside(version),
+        "from_outside": marked_fields(version),
+        "sources": ctx.memory.reviews.sources(version),
         "tools": [*tool_keys(version)],
         "ticks": [fields(external, "key", "kind", "value", "field") for external in examination.external_values],
         "checks": examination.checks,
@@ -372,6 +379,23 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "merged_of": merged_parents(ctx, stored),
         "quoted": quoted_passages(ctx, stored),
         "comparison": comparison_document(ctx.memory.library.compare_with_parent(version.id)),
+    }
+
+
+def _withheld_document(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> dict[str, Any]:
+    """Return what a program may know of a quarantined version: where it is from and which rules object, none of its text."""
+    version = stored.version
+    return {
+        "version_id": version.id,
+        "skill_id": stored.skill.id,
+        **fields(version.content, "name", "kind", "description"),
+        "withheld": True,
+        "status": stored.status,
+        "content_hash": version.hash,
+        **fields(version, "lowest_origin", "parents"),
+        "findings": [fields(each, "severity", "rule", "field") for each in findings_of(ctx, stored, examination)],
+        "from_outside": marked_fields(version),
+        "checks": examination.checks,
     }
 
 

@@ -21,6 +21,7 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.stored import AuditEntry, StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.gate.quarantine import is_withheld, withheld
 from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
@@ -142,7 +143,7 @@ def show(
         versions = (stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)
         for each in versions:
             ctx.require_visible(each)
-        before, after = (each.version for each in versions)
+        before, after = (withheld(each).version for each in versions)
         document = {"before": before.id, "after": after.id, "diff": difference(before.content, after.content)}
         ctx.report(document, lambda: colored_difference(before.content, after.content))
         return
@@ -169,7 +170,7 @@ def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> Non
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
         **fields(version, "origins", "provenance"),
-        "life": life,
+        "life": [] if is_withheld(content) else life,  # the reasons quote what was found
         "versions": [
             {"version_id": each.version.id, "status": each.status, "created_at": each.version.created_at}
             for each in versions
@@ -280,7 +281,9 @@ def export(
         raise Mistake("name the skills to export, or pass --all", code="nothing_named", hint=hint)
     person = ctx.memory.context.person
     own = (each for each in ctx.memory.skills(statuses=RECALLABLE) if not queries.is_private(each, person=person))
-    chosen = list(own) if everything else [ctx.version(each) for each in references]
+    chosen = list(own) if everything else [ctx.memory.version(each) for each in references]
+    for stored in chosen:
+        ctx.require_visible(stored)
     if any(stored.status not in RECALLABLE for stored in chosen):
         ctx.caller.require_person("export unapproved")
     written = []
@@ -362,6 +365,8 @@ def show_history(
     if found.startswith(("s_", "v_")) and not chain:
         skill = ctx.version(found)
         events = archive.life(found)[-limit:]
+        if is_withheld(skill.version.content):  # the reasons quote what was found
+            events = [dataclasses.replace(event, why="") for event in events]
         others = archive.namesakes(skill)
         document = {
             "subject": skill.skill.id,
