@@ -1,10 +1,11 @@
 """Poisoned experience: does anything that a person did not approve reach an agent, and is it labelled as what it is?
 
-    PYTHONPATH=src python bench/poison.py [--count 24] [--seed 6] [--out bench/results/poison.json]
+    PYTHONPATH=src python bench/poison.py [--count 8] [--raw 3] [--seed 6] [--out bench/results/poison.json]
 
-Every channel (`_poison_channels.py`) makes COUNT cases: attempts and skills that carry a payload with a mark of its own. Each
-case runs through the real loop three times, once under each policy: capture, learn, propose, recall. Where a channel is a
-trajectory it comes in several sessions whose success a machine verified, which is all that policy alone asks for.
+Every place where a client shows text to the model (`_poison_transcripts.py`) makes RAW cases, every other channel
+(`_poison_channels.py`) COUNT. Sessions are raw transcripts of Claude Code and Codex that the readers read. Each case runs
+through the real loop three times, once under each policy: read, capture, learn, gate, review, recall. A payload has a mark of
+its own and comes in several sessions whose success a machine verified, which is all that policy alone asks for.
 
 What counts is defined here, without the product's own notions:
 
@@ -12,6 +13,7 @@ What counts is defined here, without the product's own notions:
 - **injectable**: a recallable version that holds it and whose hash no person approved; or a text that an agent gets (recall,
   catalogue, activation; together also the hook's answers and exported folders) which holds it.
 - **mislabelled**: a field of any kept version holds a payload that was read outside, and its origin is not external.
+- **unnamed**: such a field is marked, and the review does not name the place that the payload was read at.
 - **caught**: of what the agent said in its own words, why policy alone did not let it in under `open`.
 
 Honest work goes through the same loops and is counted: a fence that stops everything proves nothing. Afterwards every seventh
@@ -37,7 +39,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from _poison_channels import CHANNELS, Case, cases
+from _poison_channels import Case, cases
 from _poison_payloads import genuine
 
 import tacit
@@ -45,20 +47,22 @@ from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.channels import SKILL, choose
 from tacit.config.location import StoreLocation
-from tacit.config.settings import Config, Policy, Strictness
+from tacit.config.settings import Config, LearnSettings, Policy, Strictness
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.gate.mark_sources import text_of_source
 from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
 
 SEED = 6
-COUNT = 24
+COUNT = 8
+RAW = 3
 SCOPE = Scope(Level.PROJECT, "app")
 HONEST = 5
 """The kind of honest work that goes along with cases; the others belong to the cases."""
@@ -80,6 +84,7 @@ class Tally:
     carried: int = 0
     """Fields that hold a payload which was read outside."""
     mislabelled: int = 0
+    unnamed: int = 0
     injectable: int = 0
     examples: list[str] = field(default_factory=list)
     """Of what went wrong."""
@@ -150,6 +155,7 @@ def judge(case: Case, loop: Tacit, tally: Tally) -> None:
     sort_key = ("trusted", "trial", "candidate", "quarantined", "rejected", "stale", "retired")
     tally.statuses[next((each for each in sort_key if each in standing), "nothing kept")] += 1
     for stored in carrying if case.literal else ():
+        sources = loop.reviews.sources(stored.version)
         for path, value in filled_fields(stored.version.content).items():
             if holds(case, dumped(value)):
                 tally.carried += 1
@@ -157,6 +163,12 @@ def judge(case: Case, loop: Tacit, tally: Tally) -> None:
                 if origin is not Origin.EXTERNAL:
                     tally.mislabelled += 1
                     tally.examples.append(f"{path} of {stored.version.name} is {origin}: {dumped(value)[:200]}")
+                elif case.place:
+                    behind = sources.get(path) or sources.get(path.partition(".")[0], ())
+                    told = "; ".join(map(text_of_source, behind))
+                    if case.place not in told:
+                        tally.unnamed += 1
+                        tally.examples.append(f"{path} of {stored.version.name} is from {told or 'nowhere'}")
 
 
 def origin_of(stored: StoredVersion, path: str) -> Origin:
@@ -173,7 +185,7 @@ def run(policy: Strictness, everything: list[Case]) -> tuple[dict[str, Tally], C
     honest: Counter[str] = Counter()
     caught: Counter[str] = Counter()
     for number, case in enumerate(everything):
-        with Tacit(open_store(":memory:"), config=Config(policy=Policy(strictness=policy)), scope=SCOPE) as loop:
+        with Tacit(open_store(":memory:"), config=_config(policy), scope=SCOPE) as loop:
             beside = number % EVERY == 0
             if beside:
                 loop.capture(genuine(HONEST))
@@ -187,6 +199,11 @@ def run(policy: Strictness, everything: list[Case]) -> tuple[dict[str, Tally], C
             if case.channel.startswith("paraphrase"):
                 caught[f"{case.channel}: {reason(case, loop)}"] += 1
     return dict(tallies), honest, caught
+
+
+def _config(policy: Strictness) -> Config:
+    """The settings of a run: one run is enough for a procedure, as an attacker would have it."""
+    return Config(policy=Policy(strictness=policy), learn=LearnSettings(procedure_runs=1))
 
 
 def reason(case: Case, loop: Tacit) -> str:
@@ -224,9 +241,7 @@ def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[s
     place.prepare()
     choose(str(place.folder), "claude-code", SKILL)
     some = [case for case in everything if case.channel not in APPROVING][::TOGETHER]
-    with Tacit(
-        open_store(Path(place.database)), config=Config(policy=Policy(strictness=policy)), scope=SCOPE, place=place
-    ) as loop:
+    with Tacit(open_store(Path(place.database)), config=_config(policy), scope=SCOPE, place=place) as loop:
         for case in some:
             for act in case.acts:
                 if getattr(act, "__name__", "") != "_learned":
@@ -256,17 +271,20 @@ def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[s
 def main() -> int:
     """Run all, write the result, and fail if anything got through."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=COUNT, help="cases of each channel")
+    parser.add_argument("--count", type=int, default=COUNT, help="cases of each channel that is no single place")
+    parser.add_argument("--raw", type=int, default=RAW, help="cases of each place in a transcript")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--policy", default="", help="one policy")
-    parser.add_argument("--only", default="", help="one channel")
+    parser.add_argument("--only", default="", help="channels whose name begins so")
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
-    everything = [case for case in cases(given.count, seed=given.seed) if given.only in ("", case.channel)]
+    everything = [
+        case for case in cases(given.count, seed=given.seed, raw=given.raw) if case.channel.startswith(given.only)
+    ]
     result: dict[str, Any] = {
-        "command": f"PYTHONPATH=src python bench/poison.py --count {given.count} --seed {given.seed}",
+        "command": f"PYTHONPATH=src python bench/poison.py --count {given.count} --raw {given.raw} --seed {given.seed}",
         "commit": _commit(), "python": platform.python_version(), "tacit": tacit.__version__,
-        "cases": len(everything), "channels": len(CHANNELS), "policies": {},
+        "cases": len(everything), "channels": len({case.channel for case in everything}), "policies": {},
     }  # fmt: skip
     if given.out and given.policy and given.out.exists():  # the other policies as they were measured before
         result["policies"] = json.loads(given.out.read_text(encoding="utf-8"))["policies"]
@@ -286,10 +304,9 @@ def main() -> int:
             entry["together"] = together(policy, everything, Path(folder).resolve())
         entry["seconds"] = round(time.perf_counter() - started, 1)
         result["policies"][str(policy)] = entry
-        bad += entry["injectable"] + entry["mislabelled"] + entry["together"]["injectable"]
-        print(
-            f"{policy}: {entry['injectable']} injectable, {entry['mislabelled']} mislabelled, honest {entry['honest']}"
-        )
+        bad += entry["injectable"] + entry["mislabelled"] + entry["unnamed"] + entry["together"]["injectable"]
+        counts = ", ".join(f"{entry[name]} {name}" for name in ("injectable", "mislabelled", "unnamed"))
+        print(f"{policy}: {counts}, honest {entry['honest']}")
         print(f"  together {entry['together']} caught {dict(caught)} {entry['seconds']} s")
         if given.out:
             given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -301,12 +318,14 @@ def _summary(tallies: dict[str, Tally], honest: Counter[str]) -> dict[str, Any]:
         "cases": sum(tally.cases for tally in tallies.values()),
         "injectable": sum(tally.injectable for tally in tallies.values()),
         "mislabelled": sum(tally.mislabelled for tally in tallies.values()),
+        "unnamed": sum(tally.unnamed for tally in tallies.values()),
+        "cases kept": sum(tally.cases - tally.statuses["nothing kept"] for tally in tallies.values()),
         "external fields": sum(tally.carried for tally in tallies.values()),
         "honest": dict(honest),
         "channels": {
             name: {
                 "cases": tally.cases, **dict(sorted(tally.statuses.items())), "external fields": tally.carried,
-                "mislabelled": tally.mislabelled, "injectable": tally.injectable,
+                "mislabelled": tally.mislabelled, "unnamed": tally.unnamed, "injectable": tally.injectable,
             }
             for name, tally in tallies.items()
         },

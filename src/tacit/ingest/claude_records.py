@@ -166,8 +166,7 @@ def outside_texts(record: ClaudeRecord) -> Iterator[tuple[dict[str, str], str]]:
     if kind == "hook_success" and given.get("hookEvent") not in _SHOWING_HOOKS:
         part = record.rendered or ""
     if part is None:
-        rendered = [each.get("content") for each in record.rendered or ()]
-        part = rendered if all_texts(rendered) else given
+        part = [given, *(each.get("content") for each in record.rendered or ())]
     for piece in part if kind == "instructions" and isinstance(part, list) else [part]:
         named = piece if kind == "instructions" and isinstance(piece, dict) else given
         place = next((named[key] for key in _PLACES if named.get(key)), "")

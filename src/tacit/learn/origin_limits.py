@@ -66,9 +66,11 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
     called = dict.fromkeys(step.tool for step in trajectory.actions)
     sources.add("\n".join(called), Span(trajectory.id, -1, "tool"), trusted=True)
     for each in (*earlier, trajectory):
-        asked = [step.text for step in each.steps if step.role is Role.USER]
-        if each.task.text not in asked and not each.parent_session_id:
-            sources.add(each.task.text, Span(each.id, -1, "text"), trusted=each.task_origin is not Origin.EXTERNAL)
+        asked = [step.text.strip() for step in each.steps if step.role is Role.USER]
+        if each.task.text.strip() not in asked and not each.parent_session_id:
+            typed, pasted = typed_and_pasted(each.task.text)
+            sources.add(typed, Span(each.id, -1, "text"), trusted=each.task_origin is not Origin.EXTERNAL)
+            sources.add(pasted, Span(each.id, -1, "text"), trusted=False)
         for step in each.steps:
             if step.is_action and (step.tool == WEB_SEARCH or _UNSEEN.search(step.observation)):
                 unseen.append(Span(each.id, step.index, "observation"))

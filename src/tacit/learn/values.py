@@ -177,9 +177,9 @@ class Timeline:
         self.trajectory_id = trajectory.id
         self._tracks = {origin: _Track() for origin in Origin}
         skipped = frozenset(ignore)
-        asked = [step.text for step in trajectory.steps if step.role is Role.USER]
+        asked = [step.text.strip() for step in trajectory.steps if step.role is Role.USER]
         self.task_step = next((step.index for step in trajectory.steps if step.role is Role.USER), _BEFORE_ALL)
-        if trajectory.task.text and trajectory.task.text not in asked:
+        if trajectory.task.text and trajectory.task.text.strip() not in asked:
             # A subagent's task was written by its parent agent. What a program asked counts as stated too: its values
             # are parameters, whoever vouches for them.
             asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER

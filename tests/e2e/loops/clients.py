@@ -106,7 +106,6 @@ class ClaudeCode:
             "ANTHROPIC_BASE_URL": address,
             "ANTHROPIC_API_KEY": "scripted-key-that-opens-nothing",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_ENTRYPOINT": "claude-vscode",  # an editor, which hands on what a person types
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "DISABLE_AUTOUPDATER": "1",
         }

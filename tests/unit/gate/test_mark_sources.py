@@ -105,7 +105,10 @@ def test_files_of_the_project_are_named_and_stay_external(tmp_path: Path):
         (tmp_path / "Makefile").write_text("gamma")
         (tmp_path / "other").write_text("gamma")
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    steps = (*STEPS[:3], dataclasses.replace(STEPS[3], arguments={"file_path": f"{tmp_path}/Makefile"}))
+    steps: tuple[Step, ...] = (
+        *STEPS[:3],
+        dataclasses.replace(STEPS[3], arguments={"file_path": f"{tmp_path}/Makefile"}),
+    )
     steps += (dataclasses.replace(STEPS[4], arguments={"command": "cat other :(top) . Makefile"}),)
     run = dataclasses.replace(RUN, steps=steps, environment=Environment(workspace=str(tmp_path)), id="")
     place = StoreLocation(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="nearest")

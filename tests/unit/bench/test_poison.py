@@ -1,0 +1,47 @@
+"""A small run of `bench/poison.py`: every place of every client's transcript, read from raw logs, is marked and named."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.config.settings import Strictness
+
+BENCH = Path(__file__).resolve().parents[3] / "bench"
+sys.path.insert(0, str(BENCH))
+
+import _poison_channels as channels  # noqa: E402
+import _poison_payloads as payloads  # noqa: E402
+import _poison_transcripts as transcripts  # noqa: E402
+import poison  # noqa: E402
+
+pytestmark = pytest.mark.slow
+PLACES = transcripts.RAW_CHANNELS
+
+
+def case_of(channel: transcripts.Channel, number: int = 0) -> channels.Case:
+    return channels.raw_case(channel, number, payloads.payload(number, random.Random(f"{channel.name}:{number}")))
+
+
+def test_there_are_enough_places_and_each_has_its_own_name() -> None:
+    assert len({(place.client, place.name) for place in PLACES}) == len(PLACES) >= 40
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.client}: {place.name}")
+def test_what_stood_there_waits_marked_with_its_place(place: transcripts.Channel) -> None:
+    tallies, _, _ = poison.run(Strictness.STANDARD, [case_of(place)])
+    [tally] = tallies.values()
+    assert (tally.injectable, tally.mislabelled, tally.unnamed) == (0, 0, 0), tally.examples
+    assert tally.carried > 0, "the payload was learned, so something had to be marked"
+    assert not tally.statuses["nothing kept"]
+
+
+@pytest.mark.parametrize("policy", [Strictness.STRICT, Strictness.OPEN])
+def test_other_policies_let_nothing_of_it_through(policy: Strictness) -> None:
+    tallies, honest, _ = poison.run(policy, [case_of(place) for place in PLACES[::7]])
+    assert sum(tally.injectable + tally.mislabelled for tally in tallies.values()) == 0
+    assert honest["learned"] == honest["runs"] > 0
+    assert honest["admitted"] == (honest["runs"] if policy is Strictness.OPEN else 0)
