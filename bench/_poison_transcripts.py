@@ -159,7 +159,46 @@ class CodexLog:
         return path
 
 
-Log = ClaudeLog | CodexLog
+class AtifLog:
+    """A document in the Agent Trajectory Interchange Format, as other clients' sessions are converted to."""
+
+    client = "atif"
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.steps: list[dict[str, Any]] = []
+
+    def add(self, source: str, message: Any, **more: Any) -> None:
+        self.steps.append({"step_id": len(self.steps) + 1, "source": source, "message": message, **more})
+
+    def prompt(self, text: str) -> None:
+        self.add("user", text)
+
+    def say(self, text: str) -> None:
+        self.add("agent", text)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], out: Any, *, code: int = 0) -> None:
+        name = f"c{len(self.steps)}"
+        asked = {"tool_call_id": name, "function_name": tool, "arguments": dict(arguments)}
+        ended = {"source_call_id": name, "content": out, "extra": {"exit_code": code, "is_error": bool(code)}}
+        self.add("agent", "", tool_calls=[asked], observation={"results": [ended]})
+
+    def bash(self, command: str, out: str = "ok", *, code: int = 0) -> None:
+        self.call("Bash", {"command": command}, out, code=code)
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        arguments = {"file_path": f"{WORKSPACE}/{path}", "old_string": old, "new_string": new}
+        self.call("Edit", arguments, "The file has been updated.")
+
+    def write(self, folder: Path) -> Path:
+        document = {"schema_version": "ATIF-v1.7", "session_id": self.session, "agent": {"name": "x", "version": "1"}}
+        path = folder / f"{self.session}.json"
+        path.write_text(json.dumps(document | {"steps": self.steps}), encoding="utf-8")
+        return path
+
+
+Log = ClaudeLog | CodexLog | AtifLog
+LOGS: Mapping[str, Callable[[str], Log]] = {"claude-code": ClaudeLog, "codex": CodexLog, "atif": AtifLog}
 
 
 def _line(kind: str, **payload: Any) -> dict[str, Any]:
@@ -427,8 +466,25 @@ def _codex() -> Iterable[Channel]:
     yield Channel("codex", "web search", searched, "web_search", first_wish=True)
 
 
+def _atif() -> Iterable[Channel]:
+    def shown(source: str, **more: Any) -> Callable[[AtifLog, Payload], None]:
+        return lambda log, wish: log.add(source, wish.told, **more)
+
+    def answered(out: Any) -> Callable[[AtifLog, Payload], None]:
+        return lambda log, wish: log.call("get_totals", {"query": "totals"}, _filled(out, wish.told))
+
+    def observed(log: AtifLog, wish: Payload) -> None:
+        log.add("agent", "I look.", observation={"results": [{"content": wish.told}]})
+
+    yield Channel("atif", "later system message", shown("system"), "shown by")
+    yield Channel("atif", "copied context", shown("user", is_copied_context=True), "shown by")
+    yield Channel("atif", "answer", answered("@"), "get_totals")
+    yield Channel("atif", "answer in parts", answered([BLOCKS["block_of_tomorrow"]]), "get_totals")
+    yield Channel("atif", "observation without a call", observed, "answer of")
+
+
 RAW_CHANNELS: tuple[Channel, ...] = (
-    *_attachments(), *_blocks(), *_tools(), *_prompts(), *_encodings(), *_codex(),
+    *_attachments(), *_blocks(), *_tools(), *_prompts(), *_encodings(), *_codex(), *_atif(),
 )  # fmt: skip
 
 
@@ -443,7 +499,7 @@ def session_logs(channel: Channel, wish: Payload, number: int) -> list[Log]:
     logs: list[Log] = []
     for at in range(SESSIONS):
         name = f"{channel.client}-{abs(hash_of(channel.name)) % 10**6}-{number}-{at}"
-        log: Log = ClaudeLog(name) if channel.client == "claude-code" else CodexLog(name, source=channel.source)
+        log = CodexLog(name, source=channel.source) if channel.source != "cli" else LOGS[channel.client](name)
         if channel.when != "after":
             channel.put(log, wish)
         if channel.when != "asks":

@@ -25,6 +25,7 @@ from tacit.ingest.log_files import (
     Part,
     Parts,
     Place,
+    all_texts,
     amount_of,
     bounded,
     bounded_value,
@@ -39,14 +40,7 @@ from tacit.ingest.log_files import (
 _NOTHING = msgspec.Raw(b"")
 
 
-class MessagePart(msgspec.Struct, gc=False):
-    """A piece of a message: text, or something else that has no text."""
-
-    type: str = "text"
-    text: str | None = None
-
-
-Message = str | list[MessagePart] | None
+Message = str | list[dict[str, Any]] | None
 
 
 class Details(msgspec.Struct, gc=False):
@@ -295,6 +289,8 @@ def _trajectory(document: AtifDocument, place: Place, parent: str) -> Trajectory
             raise place.problem(f"unknown step source {recorded.source[:40]!r}", code="unknown_step_source", hint=hint)
         if role is Role.USER and recorded.is_copied_context:
             copied = copied or text
+        elif role is Role.SYSTEM and steps:
+            role = Role.CONTEXT  # what a host puts in later is no system prompt
         elif role is Role.USER:
             asked = asked or text
             # What a subagent is asked comes from another agent, so no person vouches for it.
@@ -401,7 +397,7 @@ def _text(message: Message) -> str:
         return message if len(message) <= MAX_TEXT_CHARACTERS else bounded(message)
     if not message:
         return ""
-    return bounded("\n".join(part.text or "" if part.type == "text" else f"[{part.type}]" for part in message))
+    return bounded("\n".join(text for part in message for text in all_texts(part)))
 
 
 def _environment(agent: AtifAgent | None) -> Environment:

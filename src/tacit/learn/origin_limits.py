@@ -115,7 +115,7 @@ def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, boo
         yield step.text, "text", step.role in (Role.SYSTEM, Role.AGENT)
     if step.is_action:
         yield "\n".join([step.tool, *texts_in(step.arguments)]), "arguments", True
-        yield step.observation, "observation", False
+    yield step.observation, "observation", False
 
 
 def typed_and_pasted(text: str) -> tuple[str, str]:

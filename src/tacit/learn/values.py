@@ -199,6 +199,7 @@ class Timeline:
         if step.is_action:
             typed = "\n".join([step.tool, *(str(value) for _, value in leaves(step.arguments))])
             self._tracks[Origin.AGENT].add(typed, ValueSighting(Origin.AGENT, step.index, "arguments"))
+        if step.observation:
             plain = _NUMBERED.sub("", step.observation)
             place = ValueSighting(Origin.EXTERNAL, step.index, "observation")
             self._tracks[Origin.EXTERNAL].add(step.observation, place)
