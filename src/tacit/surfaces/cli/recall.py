@@ -15,7 +15,6 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Selection
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Episode
-from tacit.gate.quarantine import episodes_without_outside_text
 from tacit.recall.signals import contributions
 from tacit.render.context import citation, crowded_line
 from tacit.surfaces.cli.context import CommandContext, command_options
@@ -64,9 +63,8 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
     if "episode" in kinds:
         if len(kinds) > 1:
             raise Mistake("episodes and skills cannot be mixed", code="mixed_kinds", hint="run it twice")
-        episodes = ctx.memory.archive.episodes(task, limit=options["k"] or 5)
-        if not ctx.can_ask:  # agents read what a pipe gives
-            episodes = episodes_without_outside_text(ctx.memory.context.store, episodes)
+        # Agents read what a pipe gives.
+        episodes = ctx.memory.archive.episodes(task, limit=options["k"] or 5, whole=ctx.can_ask)
         found = EPISODES.table(episodes) if episodes else "No past attempt shares a word with this task."
         ctx.report({"task": task, "episodes": EPISODES.documents(episodes)}, found)
         return
