@@ -2,7 +2,7 @@
 
 The checkout is never changed, and the copy contains only what is committed. What cannot be checked here raises
 `VerifierOutage` and is no evidence: steps that are no commands, parameters without a value, missing programs, steps
-that need the network, checks that pass without the steps, and steps that change what the checks depend on.
+that need the network, checks that ask a service or pass without the steps, and steps that change what checks depend on.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tacit.evidence.check_strength import shows_nothing
 from tacit.evidence.deciding_files import is_of_checks
 from tacit.evidence.workspace_baseline import BaselineCheck
 from tacit.text.exit_status import masks_exit
+from tacit.text.service_commands import service_check
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import is_shell
 
@@ -93,6 +94,9 @@ class Replay(BaselineCheck):
         if not steps:
             _not_checkable("no_steps", "the skill has no steps", "only skills whose steps are commands can be replayed")
         checks = [filled(content, check, values) for check in checks_of(content)]
+        if asking := next((each for each in (*steps, *checks) if service_check(each)), ""):
+            hint = "let Tacit ask it after a real run: tacit record USE --with postconditions"
+            _not_checkable("asks_service", f"`{asking}` asks a service, which the sandbox does not reach", hint)
         verifier = "replay: " + "; ".join(checks)
         sandbox = self.sandbox or open_sandbox()
         with tempfile.TemporaryDirectory(prefix="tacit-replay-") as name:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import shutil
 import subprocess
 import time
 from datetime import UTC, datetime, timedelta
@@ -13,10 +15,12 @@ import pytest
 
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade
-from tacit.domain.skill import Condition, Kind, Parameter, SkillContent
+from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Person, Postconditions, State, Tests, is_own
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit
 from tacit.evidence.workspace_baseline import WorkspaceBaseline
+from tests.e2e.service import Service
 from tests.raising import raises
 
 
@@ -280,3 +284,43 @@ def test_own_checks_take_values_and_are_recognised_with_them(tmp_path):
 def test_skill_without_a_check_that_shows_something_is_not_checkable(tmp_path, contents, code):
     with raises(VerifierOutage, code):
         Postconditions(contents, tmp_path).verify()
+
+
+def test_what_asks_a_service_is_not_replayed_without_network(tmp_path):
+    step = SkillStep(text="Deploy", tool="Bash", arguments={"command": "kubectl apply -f audit.yaml"})
+    deployed = dataclasses.replace(skill("curl -fsS http://audit/health"), steps=(step,))
+    with raises(VerifierOutage, "asks_service"):
+        Replay(deployed, tmp_path).verify()
+
+
+@pytest.mark.parametrize(
+    ("answer", "passed"),
+    [('{"state":"MERGED"}', True), ("title:\tx\nstate:\tMERGED\n--\n", True), ("CLOSED", False), ("OPEN", None)],
+)
+def test_a_pull_request_is_the_word_of_who_merged_it(tmp_path, answer, passed):
+    gh = tmp_path / "gh"
+    gh.write_text(f"#!/bin/sh\nprintf '%b' '{answer}'\n")
+    gh.chmod(0o755)
+    asked = Command("gh pr view 7", tmp_path, search_path=f"{tmp_path}:/usr/bin:/bin")
+    if passed is None:
+        with raises(VerifierOutage, "not_decided"):
+            asked.verify()
+    else:
+        check = asked.verify()
+        assert (check.passed, check.counts_as, check.verifier) == (passed, Grade.HUMAN, "merged: gh pr view 7")
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed; install it with the system's packages")
+def test_a_service_is_asked_with_settings_that_are_older_than_the_use(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Service(tmp_path / "live") as service:
+        asked = Command(f"curl -fsS {service.address}/health", tmp_path)
+        assert not asked.verify().passed
+        service.live.write_text("1.0")
+        time.sleep(0.2)  # times of files tick
+        asked = asked.on(WorkspaceBaseline(folder=tmp_path, since=datetime.now(UTC)))
+        assert asked.verify().counts_as is Grade.MACHINE
+        (tmp_path / ".curlrc").write_text("silent")
+        check = asked.verify()
+    assert (check.passed, check.counts_as) == (True, Grade.SELF)
+    assert ".curlrc" in check.doubt
