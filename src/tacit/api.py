@@ -35,7 +35,7 @@ from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.evidence import capture, control_runs
 from tacit.evidence.credit import Followed, evidence_for, parse_outcome
 from tacit.evidence.verifiers.checks import verify
-from tacit.learn.learning_report import Applied, LearningReport
+from tacit.learn.learning_report import LearningReport
 from tacit.maintain.archive import Archive
 from tacit.recall import publishing, reasons, retrieval, static_skills
 from tacit.store import Store, open_store, queries
@@ -335,7 +335,7 @@ class Tacit:
         home: Path | None = None,
         allowed: Capabilities | Sequence[str] | None = None,
         surface: str = "api",
-    ) -> Applied:
+    ) -> render.Applied:
         """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it unlocks.
 
         The learned skills in it, overlays included, are stored as a use, so that their outcome can be recorded.
@@ -352,7 +352,7 @@ class Tacit:
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
         unlocked = self.reviews.unlocked_tools(learned)
-        return Applied(entry=entry, text=text, files=files, unlocked=unlocked, use_id=use_id)
+        return render.Applied(entry=entry, text=text, files=files, unlocked=unlocked, use_id=use_id)
 
     def _use(self, version_ids: tuple[str, ...], task: str, **fields: Any) -> Use:
         commit = commit_at_work(self.context.project)

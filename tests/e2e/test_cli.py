@@ -21,8 +21,6 @@ def test_learning_shows_what_waits_what_was_seen_and_why_the_rest_was_held(
     done = terminal.run("learn", str(transcripts))
     assert done.code == 0, done.err
     assert "waiting for review" in done.out
-    assert "Recovered errors" in done.out
-    assert "Commands that work here" in done.out
     assert "task failed" in done.out
     assert "tacit review" in done.out
 

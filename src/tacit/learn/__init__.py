@@ -9,11 +9,9 @@ from tacit.learn.consensus import consensus
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.miner import Mined, mine
 from tacit.learn.origin_limits import AttemptTexts, attempt_texts, limit_origins
-from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, draft_of
+from tacit.learn.single_attempt import Distillation, distil, draft_of
 
 __all__ = [
-    "AttemptNote",
-    "AttemptNoteKind",
     "AttemptTexts",
     "Distillation",
     "Mined",

@@ -30,6 +30,8 @@ _COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 _QUOTES = "\"'"
 _PROSE = re.compile(r"[^\S\n\r]|[\w,.:;!?#-]")
 """What may stand between two words of one quoted text that is a value as a whole."""
+_BORDERS = re.compile(r"(?<!\w)'|'(?!\w)|[\"`()\[\]{}]")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
 _ENDING = re.compile(r"\.[a-z]\w{0,4}")
 _MAX_VALUE = 80
 """Characters of a parameter's value. Larger: parts of documents become parameters; smaller: long messages are left out."""
@@ -275,28 +277,35 @@ class _TemplateBuilder:
 
     def _slotted(self, text: str, theirs: Mapping[int, str], key: str) -> _Pieces | None:
         """Return a text with slots; nothing where too little of it is equal."""
+        mine = self._tokens[self._source].findall(text)
         words = {at: self._tokens[at].findall(other) for at, other in theirs.items()}
-        pieces = self._pieces(self._tokens[self._source].findall(text), words, key)
-        unstated = [piece for piece in pieces if isinstance(piece, Slot) and not self._is_stated(piece)]
+        for whole_quotes in (False, True):  # unless the tasks name all that differs, a quoted text is one value
+            pieces = self._pieces(mine, words, key, whole_quotes=whole_quotes)
+            unstated = [piece for piece in pieces if isinstance(piece, Slot) and not self._is_stated(piece)]
+            if not unstated:
+                break
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
         varied = sum(len(slot.values[self._source]) for slot in unstated)
         # The first words of a command say what it does; other texts may keep too little.
         little = varied and self._kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
         too_different = len(unstated) > _MAX_SLOTS or little or any(slot.is_long for slot in unstated)
-        return None if too_different else pieces
+        cut = any(not _is_balanced(value) for p in pieces if isinstance(p, Slot) for value in p.values.values())
+        return None if too_different or cut else pieces
 
     def _is_stated(self, slot: Slot) -> bool:
         """Whether each run's task names its own value."""
         return all(self._sources[at].timeline.stated(value) is not None for at, value in slot.values.items())
 
-    def _pieces(self, mine: Sequence[str], theirs: Mapping[int, Sequence[str]], key: str) -> _Pieces:
+    def _pieces(
+        self, mine: Sequence[str], theirs: Mapping[int, Sequence[str]], key: str, *, whole_quotes: bool
+    ) -> _Pieces:
         """Split the model's words into those that stay and slots."""
         matches = {at: _matching_tokens(mine, tokens) for at, tokens in theirs.items()}
         needed = len(theirs) * _MIN_MATCHING
         fixed = frozenset(i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed)
         pieces: _Pieces = []
         at = 0
-        for start, until in self._regions(mine, fixed):
+        for start, until in self._regions(mine, fixed, whole_quotes=whole_quotes):
             end, values = until, self._values_between(mine, theirs, matches, start, until)
             if any("/" in value for value in values.values()) and _ENDING.fullmatch("".join(mine[until : until + 2])):
                 end = until + 2  # a path is one value with its ending
@@ -324,15 +333,15 @@ class _TemplateBuilder:
                 values[source] = "".join(tokens[first:last])
         return values
 
-    def _regions(self, mine: Sequence[str], fixed: frozenset[int]) -> list[tuple[int, int]]:
+    def _regions(self, mine: Sequence[str], fixed: frozenset[int], *, whole_quotes: bool) -> list[tuple[int, int]]:
         """Return the runs of words that differ; runs within one value are one."""
         regions: list[tuple[int, int]] = []
         for at in (at for at in range(len(mine)) if at not in fixed):
-            joined = bool(regions) and self._is_one_value(mine, regions[-1], at)
+            joined = bool(regions) and self._is_one_value(mine, regions[-1], at, whole_quotes=whole_quotes)
             regions.append((regions.pop()[0] if joined else at, at + 1))
         return regions
 
-    def _is_one_value(self, mine: Sequence[str], before: tuple[int, int], at: int) -> bool:
+    def _is_one_value(self, mine: Sequence[str], before: tuple[int, int], at: int, *, whole_quotes: bool) -> bool:
         """Whether a word goes on with the words before it: one name, several words of the task, or one quoted text.
 
         Two values that the task names apart stay two: `s/old/new/`.
@@ -347,7 +356,8 @@ class _TemplateBuilder:
         if _GLUE.fullmatch(between):
             return not all(timeline.stated(part) is not None for part in parts)
         quoted = "".join(mine[: before[1]])
-        return all(map(_PROSE.fullmatch, between)) and any(quoted.count(quote) % 2 for quote in _QUOTES)
+        is_quoted = any(quoted.count(quote) % 2 for quote in _QUOTES)
+        return whole_quotes and is_quoted and all(map(_PROSE.fullmatch, between))
 
     def _slot(self, values: Mapping[int, str], of: int, key: str, *, whole: bool) -> str | Slot:
         """Return a slot; the model's text where it is an option, or too few runs have a value there."""
@@ -378,6 +388,17 @@ def _own_compounds(sources: Sequence[DraftSource]) -> list[re.Pattern[str]]:
         own = "".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])|" for word in words)
         patterns.append(re.compile(own + _TOKEN.pattern, re.DOTALL))
     return patterns
+
+
+def _is_balanced(value: str) -> bool:
+    """Whether a value is not cut across a quote or bracket."""
+    waiting: list[str] = []
+    for sign in _BORDERS.findall(value):
+        if waiting and waiting[-1] == _PAIRS.get(sign, sign):
+            waiting.pop()
+        else:
+            waiting.append(sign)
+    return not waiting
 
 
 def _matching_tokens(mine: Sequence[str], theirs: Sequence[str]) -> dict[int, int]:

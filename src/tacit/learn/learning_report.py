@@ -1,17 +1,15 @@
-"""Reports of a learning pass and of an activated skill."""
+"""The report of a learning pass."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
 
 if TYPE_CHECKING:  # reports are loaded without the learning code
     from tacit.learn.reading import ReadingReport
-    from tacit.learn.single_attempt import AttemptNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +18,6 @@ class LearningReport:
 
     trajectories: int = 0
     verdicts: tuple[Verdict, ...] = ()
-    notes: tuple[AttemptNote, ...] = ()
     model: ReadingReport | None = None
     """What the language model did, if one was used."""
     settled: tuple[Transition, ...] = ()
@@ -53,24 +50,3 @@ class LearningReport:
     def reinforced(self) -> tuple[Verdict, ...]:
         """Confirmations of skills that are already known."""
         return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
-    """An activated skill."""
-
-    entry: render.Entry
-    text: str
-    files: tuple[str, ...]
-    unlocked: tuple[str, ...] = ()
-    """The tools that it and its overlays ask for and a person confirmed at review."""
-    use_id: str = ""
-    """The use to record its outcome under; empty for a static skill without overlays."""
-
-    def unlocks(self, tool: str, argument: str = "") -> bool:
-        """Whether a call is within the tools that a person unlocked."""
-        return any(render.covers(pattern, tool, argument) for pattern in self.unlocked)
-
-    def read(self, path: str) -> bytes:
-        """Read one of its files."""
-        return render.read_file(self.entry, path)

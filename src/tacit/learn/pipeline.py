@@ -43,7 +43,7 @@ from tacit.learn.procedure import SkippedProcedure
 from tacit.learn.project_facts import card_candidate, facts_card, project_facts
 from tacit.learn.reading import Reader
 from tacit.learn.reading.digest import SessionRecord
-from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
+from tacit.learn.single_attempt import Distillation, distil
 from tacit.recall import publishing
 from tacit.store import Store
 from tacit.store.context import StoreContext
@@ -63,7 +63,6 @@ class LearningPass:
         self._merger = DraftMerger(context, admission)
         self._static = overlays.StaticSkills(store, context.project)
         self._verdicts: list[Verdict] = []
-        self._notes: list[AttemptNote] = []
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> LearningReport:
         """Learn from each attempt, then from what attempts have in common."""
@@ -81,23 +80,21 @@ class LearningPass:
         return LearningReport(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
-            notes=tuple(self._notes),
             model=self._reader.report() if self._reader else None,
         )
 
     def _learn_one(self, episode: Episode) -> None:
         """Admit what one attempt teaches; a procedure is merged with earlier attempts at the same work."""
         trajectory = self._store.trajectory(episode.id)
-        distilled = self._merged_with_earlier(distil(trajectory, episode.assessment), trajectory)
+        distilled = distil(trajectory, episode.assessment)
+        candidates, skipped = self._merged_with_earlier(distilled, trajectory)
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
             before = len(self._verdicts)
             shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
-            self._verdicts += [self._admit(candidate) for candidate in (*distilled.candidates, *shared)]
-            for note in distilled.notes:
-                if note.kind is AttemptNoteKind.SKIPPED:
-                    self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
+            self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
+            self._verdicts += [self._admission.reject_episode(episode, each.reason, each.text) for each in skipped]
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
             usage = SkillUsage(self._store, trajectory)
@@ -107,11 +104,13 @@ class LearningPass:
                 own = self._verdicts[before:]
                 self._verdicts += extension.after_learning(trajectory, self._admit, verdicts=own, at=self._now())
             publishing.store_usage_signals(self._store, usage.signals())
-        self._notes += distilled.notes
 
-    def _merged_with_earlier(self, distilled: Distillation, trajectory: Trajectory) -> Distillation:
-        """Merge the procedure with attempts at the same work; until there are enough, only note why it is not proposed."""
-        candidates, notes = [], list(distilled.notes)
+    def _merged_with_earlier(
+        self, distilled: Distillation, trajectory: Trajectory
+    ) -> tuple[list[Candidate], list[SkippedProcedure]]:
+        """Merge the procedure with attempts at the same work; until there are enough, return why it is not proposed."""
+        candidates: list[Candidate] = []
+        skipped = [distilled.skipped] if distilled.skipped else []
         for candidate in distilled.candidates:
             made: Candidate | SkippedProcedure = candidate
             if candidate.content.kind is Kind.PROCEDURE:
@@ -119,8 +118,8 @@ class LearningPass:
             if isinstance(made, Candidate):
                 candidates.append(made)
             else:
-                notes.insert(0, skipped_note(made, trajectory))
-        return dataclasses.replace(distilled, candidates=tuple(candidates), notes=tuple(notes))
+                skipped.append(made)
+        return candidates, skipped
 
     def _merged(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
         """Merge a procedure with earlier attempts; one that only does what a static skill says is not proposed."""

@@ -15,10 +15,11 @@ from tacit.render.frontmatter import Problem
 from tacit.render.proposal import proposed, read_evidence, read_proposal
 from tacit.render.skill_folder import find_skill_md, is_copy, load, save
 from tacit.render.skill_md import Parsed, parse, render
-from tacit.render.tiers import body_of, covers, file_block, file_paths, listing, read_file, standing
+from tacit.render.tiers import Applied, body_of, covers, file_block, file_paths, listing, read_file, standing
 
 __all__ = [
     "ITEM_TOKENS_MAX",
+    "Applied",
     "Catalogue",
     "Entry",
     "Parsed",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -166,3 +167,24 @@ def covers(pattern: str, tool: str, argument: str) -> bool:
     if prefix != wanted:
         return argument == prefix or argument.startswith(prefix + " ")
     return fnmatchcase(argument, wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """An activated skill."""
+
+    entry: Entry
+    text: str
+    files: tuple[str, ...]
+    unlocked: tuple[str, ...] = ()
+    """The tools that it and its overlays ask for and a person confirmed at review."""
+    use_id: str = ""
+    """The use to record its outcome under; empty for a static skill without overlays."""
+
+    def unlocks(self, tool: str, argument: str = "") -> bool:
+        """Whether a call is within the tools that a person unlocked."""
+        return any(covers(pattern, tool, argument) for pattern in self.unlocked)
+
+    def read(self, path: str) -> bytes:
+        """Read one of its files."""
+        return read_file(self.entry, path)

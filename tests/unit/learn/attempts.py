@@ -11,7 +11,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.learn import AttemptNote, Distillation, distil, draft_of
+from tacit.learn import distil, draft_of
 
 WORKSPACE = "/workspace/app"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
@@ -80,10 +80,6 @@ def the_procedure(trajectory: Trajectory) -> Candidate:
     return made
 
 
-def notes(distilled: Distillation, kind: str) -> list[AttemptNote]:
-    return [note for note in distilled.notes if note.kind == kind]
-
-
 def migration(column: str = "due_date", table: str = "invoices") -> Trajectory:
     """A small real story: look around, fail, sync, create, edit, migrate, test."""
     path = f"migrations/add_{column}.py"
@@ -123,3 +119,9 @@ def conflict(command: str = "npm install") -> dict[str, Any]:
 def fixed_session(number: int) -> Trajectory:
     """An installation that fails, and works with another option."""
     return session(number, conflict(), bash("npm install --legacy-peer-deps", "added 9 packages"))
+
+
+def reason_to_skip(trajectory: Trajectory, assessment: Assessment = VERIFIED) -> str:
+    """Return why an attempt gives no procedure; empty if it gives one."""
+    skipped = distil(trajectory, assessment).skipped
+    return skipped.reason if skipped else ""

@@ -519,6 +519,11 @@ def test_values_of_one_line_are_parameters_of_their_own_and_never_cut_a_quote(st
             2,
         ),
         ("flow run --job '{}' {}", [("Nightly Export", "raw"), ("Invoice Sync", "billing"), ("Geo Import", "maps")], 2),
+        (
+            "psql -c 'ALTER TABLE {} ADD COLUMN {} TEXT'",
+            [("payments", "email"), ("orders", "note"), ("customers", "phone")],
+            2,
+        ),
         ("touch {} {}", [("conf/app.json", "ab"), ("conf/web.json", "cd"), ("settings.json", "ef")], 2),
     ],
 )

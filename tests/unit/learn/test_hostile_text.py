@@ -29,7 +29,8 @@ def test_repeated_text_anywhere_is_read_to_its_end(unit: str) -> None:
         say(text),
         bash("pytest -q", "1 passed"),
     )
-    assert distil(trajectory, VERIFIED).notes
+    distilled = distil(trajectory, VERIFIED)
+    assert distilled.candidates or distilled.skipped
 
 
 @pytest.mark.parametrize("unit", _UNITS)

@@ -89,7 +89,7 @@ def test_nothing_new_is_nothing_done(loop: Tacit) -> None:
     learn(loop, *visits())
     before = loop.archive.history()
     report = loop.learn()
-    assert (report.trajectories, report.verdicts, report.notes) == (0, (), ())
+    assert (report.trajectories, report.verdicts) == (0, ())
     assert loop.archive.history() == before
 
 

@@ -52,7 +52,7 @@ def test_third_like_run_makes_the_procedure_and_the_first_two_only_a_note(loop: 
     for trajectory in first:
         report = learned(loop, trajectory)
         assert reasons(report) == ["too_few_runs"]
-        assert [note.detail["reason"] for note in report.notes if note.kind == "skipped"] == ["too_few_runs"]
+        assert [each.reasons[0] for each in report.rejected] == ["too_few_runs"]
     assert procedures(loop) == []
     learned(loop, third)
     [made] = procedures(loop)

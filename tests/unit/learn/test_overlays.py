@@ -118,7 +118,7 @@ def test_a_run_that_only_did_what_the_static_skill_says_is_no_procedure(loop: Ta
     steps = (load, bash("make build", "built"), bash("make deploy", "deployed"), bash("pytest -q", "3 passed in 0.1s"))
     loop.capture([session(1, *steps, task="Ship the shop to staging.")])
     report = loop.learn()
-    assert [note.detail["reason"] for note in report.notes if note.kind == "skipped"] == ["followed_skill"]
+    assert [each.reasons[0] for each in report.rejected] == ["followed_skill"]
     more = (*steps[:2], bash("make publish-notes", "done"), *steps[2:])
     assert learned(loop, session(2, *more, task="Ship the shop to staging."))[Kind.PROCEDURE].extends == "ship"
 

@@ -15,7 +15,7 @@ from tacit.learn import distil, outline_of
 from tacit.learn.person_rules import repeated_wishes
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
-from tests.unit.learn.attempts import UNKNOWN, attempt, bash, edit, notes, say
+from tests.unit.learn.attempts import UNKNOWN, attempt, bash, edit, say
 from tests.unit.making import ONE_RUN
 
 
@@ -47,11 +47,9 @@ def test_wish_that_is_said_once_is_not(message: str) -> None:
     assert minted(message) == []
 
 
-def test_rule_that_the_agent_did_not_act_on_holds_and_is_noted() -> None:
+def test_rule_that_the_agent_did_not_act_on_holds() -> None:
     distilled = distil(attempt("Say it", bash("touch a"), say("Never use print here."), bash("ls")), UNKNOWN)
     assert [each.content.description for each in distilled.candidates] == ["Never use print here."]
-    (note,) = notes(distilled, "correction")
-    assert (note.text, note.step) == ("A person said: Never use print here.", 2)
 
 
 def test_norm_holds_the_persons_words_and_points_to_what_followed() -> None:

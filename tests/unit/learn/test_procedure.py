@@ -19,8 +19,8 @@ from tests.unit.learn.attempts import (
     edit,
     learned,
     migration,
-    notes,
     read,
+    reason_to_skip,
     reply,
     say,
     slip_in,
@@ -63,29 +63,24 @@ def test_two_attempts_at_one_kind_of_task_give_the_same_steps() -> None:
     ("assessment", "reason"), [(FAILED, "task_failed"), (UNKNOWN, "unverified"), (CLAIMED, "unverified")]
 )
 def test_without_verified_success_there_is_no_procedure(assessment: Assessment, reason: str) -> None:
-    distilled = distil(migration(), assessment)
-    assert distilled.skipped == (reason,)
+    assert reason_to_skip(migration(), assessment) == reason
     assert not learned(migration(), Kind.PROCEDURE, assessment)
 
 
 def test_two_actions_are_too_few() -> None:
-    distilled = distil(attempt("Do it", bash("touch a"), bash("pytest")), VERIFIED)
-    assert distilled.skipped == ("too_simple_2_steps",)
-    assert distilled.candidates == ()
+    short = attempt("Do it", bash("touch a"), bash("pytest"))
+    assert reason_to_skip(short) == "too_simple_2_steps"
+    assert distil(short, VERIFIED).candidates == ()
 
 
 def test_planning_and_asking_tacit_do_not_count_as_steps() -> None:
     padding = (call("TodoWrite"), bash("tacit recall x"), call("mcp__tacit__recall"))
-    assert distil(attempt("Do it", bash("touch a"), bash("pytest"), *padding), VERIFIED).skipped == (
-        "too_simple_2_steps",
-    )
+    assert reason_to_skip(attempt("Do it", bash("touch a"), bash("pytest"), *padding)) == "too_simple_2_steps"
 
 
 def test_success_that_rests_on_one_of_many_calls_says_so() -> None:
     looking = [bash(f"cat file{number}.txt") for number in range(5)]
-    (note,) = notes(distil(attempt("Do it", *looking, bash("touch a")), VERIFIED), "skipped")
-    assert note.detail["reason"] == "too_simple_1_steps"
-    assert note.detail["actions"] == "6"
+    assert reason_to_skip(attempt("Do it", *looking, bash("touch a"))) == "too_simple_1_steps"
 
 
 def test_attempt_that_a_person_corrected_is_no_model() -> None:
@@ -97,13 +92,13 @@ def test_attempt_that_a_person_corrected_is_no_model() -> None:
         edit("a.py", "print(1)", "log(1)"),
         bash("pytest"),
     )
-    assert distil(trajectory, VERIFIED).skipped == ("corrected_midway",)
+    assert reason_to_skip(trajectory) == "corrected_midway"
 
 
-def objected(message: str, *between: dict[str, Any]) -> tuple[str, ...]:
+def objected(message: str, *between: dict[str, Any]) -> str:
     first = edit("src/b.tsx", "Submit", "Store")
     last = (edit("src/b.tsx", "Store", "Save"), bash("pnpm test"))
-    return distil(attempt("Rename the button", first, *between, say(message), *last), VERIFIED).skipped
+    return reason_to_skip(attempt("Rename the button", first, *between, say(message), *last))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +116,7 @@ def objected(message: str, *between: dict[str, Any]) -> tuple[str, ...]:
     ],
 )
 def test_what_a_person_objected_to_is_no_model(message: str) -> None:
-    assert objected(message) == ("corrected_midway",)
+    assert objected(message) == "corrected_midway"
 
 
 @pytest.mark.parametrize(
@@ -129,12 +124,12 @@ def test_what_a_person_objected_to_is_no_model(message: str) -> None:
     ["now rename it to Save", "no problem, go on", "No, thanks.", "not bad, now Save", "thanks, that's right"],
 )
 def test_going_on_is_no_objection(message: str) -> None:
-    assert objected(message) == ()
+    assert objected(message) == ""
 
 
 def test_no_to_a_question_is_an_answer() -> None:
-    assert objected("no, leave them", reply("Done. Shall I rename the others too?")) == ()
-    assert objected("no, leave them", reply("Done.")) == ("corrected_midway",)
+    assert objected("no, leave them", reply("Done. Shall I rename the others too?")) == ""
+    assert objected("no, leave them", reply("Done.")) == "corrected_midway"
 
 
 def test_failed_and_denied_calls_are_left_out() -> None:

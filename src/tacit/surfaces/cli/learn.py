@@ -33,7 +33,6 @@ from tacit.surfaces.cli.tend import settled_lines
 from tacit.surfaces.cli.views import DECISION_TEXT
 
 if TYPE_CHECKING:
-    from tacit.learn import AttemptNote
     from tacit.learn.reading import ReadingReport
 
 QUICKLY_TENDED = 1_000
@@ -43,12 +42,6 @@ SHOWN_SKILLS = 12
 FEW_SESSIONS, FEW_SKILLS = 3, 3
 """From so many sessions on, fewer skills than this are little."""
 _CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
-_NOTE_TITLES = {
-    "recovered_error": "Recovered errors",
-    "working_command": "Commands that work here",
-    "correction": "Corrections",
-    "skipped": "Why the rest was not made into procedures",
-}
 _DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 
 
@@ -376,7 +369,6 @@ def learn_document(
             decision: VERDICTS.documents(getattr(learned, decision))
             for decision in ("accepted", "held", "quarantined", "rejected", "reinforced")
         },
-        "notes": list(learned.notes),
         "model": _model_document(learned.model) if learned.model else None,
         "settled": [
             {**fields(move, "version_id", "before", "after"), "reason": stored_reason(move.reason)}
@@ -426,7 +418,6 @@ def learned_parts(
     yield from _verdict_lines(learned)
     if learned.model:
         yield from _model_lines(learned.model, width)
-    yield from _note_lines(learned, width)
     if learned.held or learned.quarantined:
         yield "\nNext: run [bold]tacit review[/bold] to approve or reject what was learned."
     if found_little(learned):
@@ -485,33 +476,6 @@ def _model_lines(model: ReadingReport, width: int) -> Iterator[str]:
         yield f"  [yellow]{escape(one_line(problem, 3 * width))}[/yellow]"
     if len(model.problems) > SHOWN_NOTES:
         yield f"  [dim]and {len(model.problems) - SHOWN_NOTES} more (--json lists all)[/dim]"
-
-
-def _note_lines(learned: LearningReport, width: int) -> Iterator[str]:
-    for kind, title in _NOTE_TITLES.items():
-        notes = [note for note in learned.notes if note.kind == kind]
-        texts = _command_counts(notes) if kind == "working_command" else Counter(clean(note.text) for note in notes)
-        if not texts:
-            continue
-        yield f"\n[bold]{title}[/bold]"
-        for text, seen in texts.most_common(SHOWN_NOTES):
-            times = f" [dim]×{seen}[/dim]" if seen > 1 and kind != "working_command" else ""
-            yield f"  • {escape(one_line(text, 3 * max(60, width - 8)))}{times}"
-        if len(texts) > SHOWN_NOTES:
-            yield f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]"
-
-
-def _command_counts(notes: Sequence[AttemptNote]) -> Counter[str]:
-    """Add up each command over all trajectories; the most used first."""
-    worked: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for note in notes:
-        worked[note.detail["command"]] += int(note.detail["ok"])
-        failed[note.detail["command"]] += int(note.detail["failed"])
-    tails = {command: f", failed {times}×" for command, times in failed.items() if times}
-    return Counter(
-        {f"`{clean(command)}` worked {times}×{tails.get(command, '')}": times for command, times in worked.items()}
-    )
 
 
 def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) -> Iterator[ReportPart]:
