@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from tests.e2e.conftest import Terminal
+from tests.e2e.test_hook import goes_on_trial, terse_transcripts
 
 RECORDINGS = Path(__file__).parent / "recordings" / "transcripts"
 
@@ -40,21 +42,27 @@ def deploying(command: str, check: str = "pytest -q") -> dict[str, Any]:
     }
 
 
-def test_an_agent_cannot_loosen_the_policy_by_a_file_or_a_variable(terminal: Terminal) -> None:
-    loose = '[policy]\nstrictness = "open"\n'
+def test_an_agent_cannot_loosen_the_policy_by_a_file_or_a_variable(
+    terminal: Terminal, transcripts: Path, tmp_path: Path
+) -> None:
+    terse = terse_transcripts(transcripts, tmp_path)
+    assert goes_on_trial(terse, tmp_path), "what a looser policy would let in"
+    loose = '[policy]\nstrictness = "open"\nindependent_successes = 1\n'
     (terminal.project / "tacit.toml").write_text(loose)
     (terminal.project / "elsewhere").mkdir()
     (terminal.project / "elsewhere" / "tacit.toml").write_text(loose)
-    (terminal.project / "crafted.json").write_text(json.dumps(deploying("make release")))
     terminal.variables |= {
         "CLAUDECODE": "1",
         "TACIT_CONFIG": str(terminal.project / "elsewhere" / "tacit.toml"),
         "TACIT_HOME": str(terminal.project / "elsewhere"),
     }
-    learned = terminal.run("learn", "crafted.json", "--json")
+    learned = terminal.run("learn", *map(str, terse), "--json")
     assert learned.code == 0, learned
+    assert learned.json["held"]
     assert not learned.json["accepted"]
-    assert terminal.run("recall", "Deploy the billing service to staging", "--json").json["abstained"]
+    waiting = terminal.run("review", "--json").json["waiting"]
+    assert waiting
+    assert terminal.run("recall", str(waiting[0]["name"]), "--json").json["abstained"]
 
 
 def test_an_agent_cannot_export_what_nobody_approved(terminal: Terminal, tmp_path: Path) -> None:
@@ -163,3 +171,26 @@ def test_a_deleted_working_folder_is_told_plainly(terminal: Terminal) -> None:
     )
     assert done.returncode == 4
     assert b"Traceback" not in done.stderr
+
+
+def test_entries_that_were_lost_with_the_write_ahead_log_are_told(terminal: Terminal, tmp_path: Path) -> None:
+    folder = tmp_path / "skills" / "greet-people"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: greet-people\ndescription: How to greet people here.\n---\nSay hi.\n")
+    assert terminal.run("recall", "greet people", "--json").code == 0
+    assert terminal.run("learn", str(RECORDINGS), "--json").code == 0
+    store = terminal.project / ".tacit" / "tacit.db"
+    holder = apsw.Connection(str(store))  # while it reads, the log is not taken into the file
+    holder.execute("BEGIN; SELECT count(*) FROM audit").fetchall()
+    assert terminal.run("skills", "import", str(folder)).code == 0
+    kept = store.read_bytes()
+    holder.close()
+    for end in ("-wal", "-shm"):
+        store.with_name(store.name + end).unlink(missing_ok=True)
+    store.write_bytes(kept)
+    for words in (("recall", "greet people", "--json"), ("learn", str(RECORDINGS), "--json")):
+        done = terminal.run(*words)
+        assert "tacit store verify" in done.err
+        assert isinstance(done.json, dict)
+    assert terminal.run("doctor").code == 4
+    assert terminal.run("store", "verify").code != 0

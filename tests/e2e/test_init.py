@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,17 @@ def test_a_persons_commands_are_denied_to_agents(terminal: Terminal) -> None:
     for verb in (*verbs, "purge", "restore", "index", "check*--apply"):
         assert f"Bash(*tacit {verb}*)" in deny
         assert f'"{verb.replace("*", " ").split()[-1]}"' in rules
+    for line in (
+        "tacit review 1",
+        "tacit  review",
+        "tacit\treview",
+        "tacit --store x review",
+        "uvx tacit skills  edit",
+    ):
+        assert any(fnmatchcase(f"Bash({line})", rule) for rule in deny), line
+    for line in ("tacit recall 'review the code' --json", "tacit skills show x --store y", "pytest -q"):
+        assert not any(fnmatchcase(f"Bash({line})", rule) for rule in deny), line
+    assert '["tacit", ["--store", "--json"]]' in rules
 
 
 def test_the_skill_is_a_valid_agent_skill(terminal: Terminal) -> None:

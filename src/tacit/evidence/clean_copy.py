@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -39,6 +39,7 @@ _TEST_PLACES = re.compile(
     r"files)\b[\"']?\s*[:=]\s*(\[[^\]]{0,500}\]|[^\n]*(?:\n[ \t]+[^\n]*)*)"
     r"|unittest discover(?P<words>[^\n;&|]*)"
 )
+_GOAL = re.compile(r"^([\w.-]+)[ \t]*:(?!=)|\b(?:make|ninja)\b([^\n;&|]*)", re.MULTILINE)
 _SOURCE_FOLDERS = frozenset("src lib app packages . ** * true false".split())
 _TESTS_INSIDE = re.compile(rb"#\[cfg\(test\)\]|#\[test\]|import\.meta\.vitest")
 _EXAMPLES = re.compile(rb"^[ \t]*>>> .*\n(?:[ \t]*(?!\"\"\"|\'\'\')\S.*\n)*", re.MULTILINE)
@@ -90,8 +91,12 @@ def make_copy(
     copy = CleanCopy(here.root, target)
     texts = [*here.texts(tree, _BUILD_FILES).values(), command]
     rules = _Rules.of(texts)
+    folders = {parent for path in tree for parent in PurePosixPath(path).parents}
     size = 0
     for path in sorted({*tree, *others}):
+        if path not in tree and rules.is_goal(path, folders):
+            copy.left_out.append(path)
+            continue
         size += _place(copy, path, tree.get(path), here=here, baseline=baseline, rules=rules)
         if size > _MOST_BYTES:
             return None
@@ -107,6 +112,8 @@ class _Rules:
     texts: tuple[str, ...]
     places: tuple[str, ...]
     doctests: bool
+    goals: frozenset[str]
+    """What build files define, and what `make` is asked for."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> _Rules:
@@ -122,7 +129,8 @@ class _Rules:
         places = tuple(
             word for word in words if len(word) > 2 and word not in _SOURCE_FOLDERS and not word.startswith("-")
         )
-        return cls(held, places, any("doctest" in text for text in held))
+        goals = {goal for text in held for made in _GOAL.findall(text) for words in made for goal in words.split()}
+        return cls(held, places, any("doctest" in text for text in held), frozenset(goals))
 
     def decides(self, path: str) -> bool:
         if decides_checks(path) and not is_script(path):
@@ -138,6 +146,11 @@ class _Rules:
             for place in self.places
         )
         return bool(of_tests) or is_named_by(path, self.texts)
+
+    def is_goal(self, path: str, folders: Container[PurePosixPath]) -> bool:
+        """Whether a new file makes a folder, or is a file, with the name of something to make, which then counts as made."""
+        place = PurePosixPath(path)
+        return any(new.name in self.goals for new in (place, *place.parents) if new not in folders)
 
     def lost(self, path: str, before: bytes, now: bytes) -> str:
         """What of the tests inside a source is no longer as it was committed, or what may end the run of the tests."""

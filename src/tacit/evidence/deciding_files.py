@@ -53,11 +53,38 @@ _SYSTEM = re.compile(r"/(?:usr|bin|sbin|lib\w*|etc|opt|var(?!/tmp/)|nix|snap|roo
 _SCRATCH = re.compile(r"/(?:private/)?(?:var/)?tmp/[\w.-]+\.(?:log|txt|out|md|diff|patch|csv|html|png|json|xml)")
 
 ENDS_PROCESS = re.compile(
-    r"\bos\._exit\b|\b(?:sys|process|os|std::process|System|Runtime)(?:\.|::)(?:[eE]xit|abort|halt|reallyExit)\b|"
-    r"\b_exit\(|\bexit!|"
-    r"\bat_?exit\b|\b_pytest\b|\bpytest_[a-z]\w+|\bPYTEST_\w+|['\"]_?pytest['\"]|\bJEST_WORKER_ID\b|\bVITEST\b|"
-    r"^\s*(?:import|from)\s+_?pytest\b|unittest\.(?:case|runner|result)\b|\bsys\.settrace\b|\bbuiltins\.|\bgc\.get_objects\b|"
-    r"\bSkipTest\b|\bmacro_rules!\s*(?:debug_)?assert|\b__eq__\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
+    "|".join(
+        (
+            # any language: ends the process, or knows its test runner
+            r"\b(?:sys|process|p?os|std::process|System|Runtime|Kernel|Process|syscall)(?:\.|::)_?"
+            r"(?:[eE]xit!?|abort|halt|reallyExit|exec\w+|Exec|Raw\w+|Kill)\b",
+            r"\b_exit\(|\bexit!|\bat_?exit\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
+            r"^\s*(?:exit|abort)\s*(?:\d|$)|^\s*exec\s+['\"]",
+            r"\b_pytest\b|\bpytest_[a-z]\w+|\bPYTEST_\w+|['\"]_?pytest['\"]|^\s*(?:import|from)\s+_?pytest\b",
+            r"\bSkipTest\b|\bunittest\.(?:case|runner|result)\b|\bJEST_WORKER_ID\b|\bVITEST\b|\bRSpec\b|\bMinitest\b",
+            r"\b(?:TestAborted|AssumptionViolated|TestSkipped)\w*\b",
+            # Python: frames, hooks, names made at run time
+            r"\bsys\.(?:set(?:trace|profile)|_getframe|monitoring|excepthook|meta_path|path_hooks|modules)\b|\bSystemExit\b",
+            r"\bf_(?:back|globals|locals)\b|\binspect\.(?:stack|currentframe)\b|\b__(?:eq|code|builtins|import)__\b|\bbuiltins\b",
+            r"\bgc\.get_|\bctypes\b|^\s*(?:import|from) (?:posix|gc)\b|\bsignal\.(?:alarm|setitimer|raise_signal)\b",
+            r"(?<![.\w])(?:exec|eval|compile)\(|\bgetattr\([^)\n]*['\"]\s*\+",
+            # JavaScript
+            r"\bprocess\s*\[|\}\s*=\s*(?:global(?:This)?\.)?process\b|\bglobal(?:This)?\s*(?:\[|\.process\b)|\bprocess\.exitCode\b",
+            r"\bprocess\.(?:on|once)\(\s*['\"`](?:exit|beforeExit|uncaught|unhandled)|\bprocess\.(?:emit|kill|binding|dlopen)\b",
+            r"\b(?:require\(|from|import\()\s*['\"`](?:node:)?(?:assert|module|vm|worker_threads|inspector|test)\b",
+            r"\brequire\((?!\s*['\"`][^'\"`\n]*['\"`]\s*\))|\bModule\._|\brequire\.cache\b|(?<![.\w])Function\(|\.constructor\(",
+            r"\[\s*['\"`]\w+['\"`]\s*\+",
+            # Go, Rust, Java, Ruby
+            r"\"(?:syscall|unsafe|plugin|testing)\"|^\s*(?:import\s+)?[\w.]+\s+\"(?:os|runtime)\"|\bruntime\.Goexit\b|\bgo:linkname\b",
+            r"\bprocess::(?:exit|abort)\b|\bprocess\s+as\b|\bprocess::\{[^}\n]*\b(?:exit|abort|self as)\b",
+            r"\b(?:global_)?asm!|\bextern \"C\"|\blink_section\b|\blibc::|\bset_hook\b",
+            r"\bcatch_unwind\b|\bmacro_rules!\s*(?:debug_)?assert",
+            r"\bimpl\s+PartialEq<|\bgetRuntime\(\)\.\w+|\bClass\.forName\b|\.get(?:Declared)?Method\(|\bclass \w*Assert\w*",
+            r"^\s*(?:class|module) (?:Integer|String|Object|Array|Hash|Symbol|NilClass|BasicObject|Kernel|Numeric)\b",
+            r"UncaughtExceptionHandler|\bdef ==|\.(?:public_|__)?send(?:__)?\(\s*['\"]",
+            r"\b(?:instance|class|module)_eval\b|\bTracePoint\b",
+        )
+    ),
     re.MULTILINE,
 )
 """Code that ends the process itself, or acts on what runs the tests: then the exit status is not the word of the tests."""

@@ -180,7 +180,7 @@ class Store:
         """
         integrity = Integrity(self._tables, self._migrations)
         yield from integrity.quick_damages() if quick else integrity.damages()
-        yield from self._check_anchor()
+        yield from self.check_anchor()
 
     def anchor(self) -> Anchor | None:
         """What was noted of this store's audit chain outside its file; nothing if it is unknown here."""
@@ -233,8 +233,8 @@ class Store:
 
     # --- the anchor of the audit chain --------------------------------------------------------------------------
 
-    def _check_anchor(self) -> list[Damage]:
-        """Whether the chain holds the link that was noted outside."""
+    def check_anchor(self) -> list[Damage]:
+        """Whether entries are missing that were noted outside the file, as after a lost write-ahead log; quick."""
         try:
             known = self._known_anchors()
             fits = self._holds_any(known)

@@ -149,10 +149,46 @@ def test_failure_that_only_a_clean_copy_shows_is_no_failure(project: Path) -> No
     assert "config.toml" in done.doubt
 
 
-def test_code_that_may_end_the_run_itself_is_a_doubt(project: Path) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos._exit(0)\n",
+        "import posix\nposix._exit(0)\n",
+        "getattr(__import__('o' + 's'), '_ex' + 'it')(0)\n",
+        "import sys\nsys.setprofile(print)\n",
+    ],
+)
+def test_code_that_may_end_the_run_itself_is_a_doubt(project: Path, code: str) -> None:
     here = baseline(project)
-    (project / "app.py").write_text(FIXED + "import os\nos._exit(0)\n")
+    (project / "app.py").write_text(FIXED + code)
     assert "app.py" in checked(here).doubt
+
+
+@pytest.mark.parametrize("path", ["check/README.md", "check/notes.py", "check"])
+def test_new_file_does_not_pass_for_what_make_makes(project: Path, path: str) -> None:
+    (project / "Makefile").write_text("check:\n\tgrep -q 'a + b' app.py\n")
+    git(project, "commit", "-qam", "plain")
+    here = baseline(project)
+    (project / path).parent.mkdir(exist_ok=True)
+    (project / path).write_text("x = 1\n")
+    done = checked(here, "make check")
+    assert not (done.passed and not done.doubt)
+
+
+@pytest.mark.parametrize(
+    ("output", "shown"), [("test result: ok. 0 passed; 0 failed", False), ("test result: ok. 2 passed; 0 failed", True)]
+)
+def test_a_runner_that_prints_counts_must_show_a_test_that_passed(
+    project: Path, tmp_path: Path, output: str, shown: bool
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "cargo").write_text(f"#!/bin/sh\necho '{output}'\n")
+    (programs / "cargo").chmod(0o755)
+    here = baseline(project)
+    done = Command("cargo test", project, baseline=here, search_path=f"{programs}:/usr/bin:/bin").verify()
+    assert done.passed
+    assert (done.doubt == "") is shown
 
 
 def test_check_that_writes_its_own_tests_is_a_doubt(project: Path) -> None:

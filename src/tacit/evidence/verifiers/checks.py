@@ -27,9 +27,9 @@ from tacit.domain.ports import Check, Verifier
 from tacit.domain.skill import SkillContent
 from tacit.evidence.check_strength import shows_nothing
 from tacit.evidence.clean_run import SIGNAL_BASE, no_evidence, run, run_in_clean_copy
-from tacit.evidence.plain_checks import not_plain
+from tacit.evidence.plain_checks import not_plain, plain_check
 from tacit.evidence.replay import checks_of, filled
-from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, read_bytes
+from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, ran_nothing, read_bytes
 from tacit.evidence.workspace_baseline import BaselineCheck, WorkspaceBaseline
 from tacit.text.exit_status import masks_exit
 from tacit.text.service_commands import ServiceCheck, ServiceKind, request_state, service_check
@@ -37,11 +37,15 @@ from tacit.text.shell import parse_command
 
 _DETAIL_CHARACTERS = 400
 _COUNTING = frozenset({"pytest", "py.test", "unittest"})
-"""Test runners that always print how many tests they ran."""
+"""Test runners of which a run without a count is no evidence."""
 _SERVICE_SETTINGS = tuple(
     ".curlrc .wgetrc .netrc .kube/config .config/gh/config.yml .config/gh/hosts.yml /etc/hosts".split()
 )
 """What decides, below the home folder, whom these programs ask."""
+_PRINTING = re.compile(
+    r"(?:cargo|go|deno|bun|mix|dart|swift|dotnet) (?:t|test|nextest run)|jest|vitest|mocha|node|rspec|phpunit|rails test"
+)
+"""Test runners that print how many tests or packages passed."""
 
 
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
@@ -125,6 +129,7 @@ class Command(BaselineCheck):
             else:
                 status, output, doubt, left_out = self._run_clean(self.baseline)
                 found = count_results(output)
+                doubt = doubt or (self._shows_no_test(output) if status == 0 else "")
                 if status == 0 and not (found and found.failed) and (not counting or (found and found.passed)):
                     return status, output, found if counting else None, doubt
         status, output = run(
@@ -140,6 +145,14 @@ class Command(BaselineCheck):
             no_evidence("no_test_ran", why, "let it run at least one test, and print how many")
         failed = status != 0 or bool(found and found.failed)
         return status, output, found, doubt or ("" if failed and not left_out.startswith("`") else left_out)
+
+    def _shows_no_test(self, output: str) -> str:
+        """Why an output does not show that something was tested."""
+        runners = {found.runner for part in parse_command(self.command) if (found := plain_check(part)) and found.tests}
+        counted = count_results(output)
+        if ran_nothing(output) or (any(map(_PRINTING.fullmatch, runners)) and not (counted and counted.passed)):
+            return "its output does not show that any test passed"
+        return ""
 
     def _run_clean(self, baseline: WorkspaceBaseline) -> tuple[int, str, str, str]:
         """Exit status, output and doubt of the run in a clean copy, and what a run in the workspace would add to it."""

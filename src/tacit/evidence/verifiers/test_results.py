@@ -31,11 +31,18 @@ _TOTALS = re.compile(
 )
 """Maven, RSpec and Minitest: how many ran, and of these how many failed."""
 _NONE = re.compile(
-    r"collected 0 items|no tests ran|no tests? (?:files? )?found|no test files|no tests to run|running 0 tests|0 passing",
-    re.IGNORECASE,
+    r"collected 0 items|no tests ran|no tests? (?:files? )?found|no test files|no tests to run|running 0 tests|0 passing|"
+    r"matched no packages|^make: (?:'[^'\n]*' is up to date|Nothing to be done for)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _PASSED = frozenset({"passed", "passing"})
 _FAILED = frozenset({"failed", "failing", "failure", "failures", "error", "errors"})
+
+
+def ran_nothing(output: str) -> bool:
+    """Whether the output says that nothing was run, and shows no test that was."""
+    counted = count_results(output)
+    return _NONE.search(output) is not None and not (counted and (counted.passed or counted.failed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Ar
         labels = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
         groups = len({exercise.group for exercise in exercises})
         message = f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {labels}"
-        hint = "measure with a memory that learned from other tasks (`tacit --store PATH learn …`)"
+        hint = "measure with a memory that learned from other tasks (`tacit learn … --store PATH`)"
         raise Refusal(message, code="tasks_known", hint=hint)
 
 

@@ -76,7 +76,11 @@ class CommandContext:
     def memory(self) -> Tacit:
         """The open memory. Only commands that write may create a store, and only in a project."""
         if self.place.exists:
-            return self.opened(self.place)
+            memory = self.opened(self.place)
+            for damage in memory.archive.verify(anchor_only=True):
+                text = f"warning: {damage.subject} {damage.problem}. Entries of the store were lost; run `tacit store verify`"
+                self.errors.print(safe(text), style="yellow", soft_wrap=True)
+            return memory
         if self.may_create:
             self.place.require_project(has_sessions=self.has_sessions)
             return self.opened(self.place)

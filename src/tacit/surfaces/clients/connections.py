@@ -51,6 +51,7 @@ _PERSONS_COMMANDS = (
 )  # fmt: skip
 PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS)
 """Commands that only a person may run, by their old and new names; clients deny them to the agent."""
+_GROUPS = tuple(dict.fromkeys(words[:-1] for words in PERSONS_COMMANDS if not words[-1].startswith("-")))
 HOOK_TIMEOUT_S = 10
 SERVER = "MCP server"
 """What the file is for that tells a client of the server."""
@@ -236,6 +237,8 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
     hooks = hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_EVENTS)
     # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
     rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
+    starts = [" ".join(("tacit", *group)) for group in _GROUPS]
+    rules += [f"Bash(*{start}{gap}*)" for start in starts for gap in ("  ", "\t", " --store", " --json")]
     deny = (SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
     skill = folder / "skills" / "tacit" / "SKILL.md"
     policy, policy_piece = _policy(places, audience, folder, launcher)
@@ -338,13 +341,15 @@ def _codex_files(places: ClientFolders, audience: Audience, launcher: Launcher) 
     for *group, verb in PERSONS_COMMANDS:
         verbs.setdefault(tuple(group), []).append(verb)
     starts = dict.fromkeys((("tacit",), launcher.words, *((*starter, "tacit") for starter in _STARTERS)))
+    forbidden = [((*start, *group), each, "WHY") for start in starts for group, each in verbs.items()]
+    forbidden += [((*start, *group), ["--store", "--json"], "LATER") for start in starts for group in _GROUPS]
     rules = [
-        f'prefix_rule(pattern = {json.dumps([*start, *group, each])}, decision = "forbidden", justification = WHY)'
-        for start in starts
-        for group, each in verbs.items()
+        f'prefix_rule(pattern = {json.dumps([*words, last])}, decision = "forbidden", justification = {reason})'
+        for words, last, reason in forbidden
     ]
     why = 'WHY = "This command is for a person. Tell what waits for a decision, and let the person run it."'
-    head = (f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why)
+    later = 'LATER = "Write --store and --json after the command: tacit recall TASK --json"'
+    head = (f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why, later)
     hooks = SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS))
     policy = (places.project if shared else folder) / "AGENTS.md"
     project = str(places.project) if shared else ""
