@@ -161,20 +161,22 @@ def test_a_persons_commands_are_denied_to_agents(terminal: Terminal) -> None:
     terminal.run("init", *BOTH, "--yes")
     deny = json.loads((terminal.project / ".claude" / "settings.local.json").read_text())["permissions"]["deny"]
     rules = (terminal.home / ".codex" / "rules" / "tacit.rules").read_text()
-    verbs = ("review", "skills rollback", "skills edit", "config token", "pause", "init", "uninstall")
+    verbs = ("review", "skills rollback", "skills edit", "config*--new-key", "pause", "init", "uninstall")
     for verb in (*verbs, "purge", "restore", "index", "check*--apply"):
         assert f"Bash(*tacit {verb}*)" in deny
         assert f'"{verb.replace("*", " ").split()[-1]}"' in rules
-    for line in (
-        "tacit review 1",
-        "tacit  review",
-        "tacit\treview",
-        "tacit --store x review",
-        "uvx tacit skills  edit",
-    ):
-        assert any(fnmatchcase(f"Bash({line})", rule) for rule in deny), line
-    for line in ("tacit recall 'review the code' --json", "tacit skills show x --store y", "pytest -q"):
-        assert not any(fnmatchcase(f"Bash({line})", rule) for rule in deny), line
+
+    def denied(line: str) -> bool:  # the real client reads a run of blanks as one, in the rule too
+        return any(fnmatchcase(f"Bash({' '.join(line.split())})", " ".join(rule.split())) for rule in deny)
+
+    no = ("tacit review 1", "tacit  review", "tacit\treview", "tacit --store x review", "uvx tacit skills  edit")
+    yes = (
+        "tacit recall 'review the code' --json",
+        "tacit skills show x --store y",
+        "tacit session note x",
+        "pytest -q",
+    )
+    assert [line for line in (*no, *yes) if denied(line)] == [*no]
     assert '["tacit", ["--store", "--json"]]' in rules
 
 

@@ -27,7 +27,7 @@ ATTEMPTS = {
     "with nothing in a terminal": f"script -qec '{NOTHING} tacit review {{id}} --approve' /dev/null",
     "in a terminal that has nothing": f"{NOTHING} script -qec 'tacit review {{id}} --approve' /dev/null",
     "in a session of its own": f"setsid -w {NOTHING} script -qec 'tacit review {{id}} --approve' /dev/null",
-    "in a terminal made by Python": f'{NOTHING} {PYTHON} -c "{SPAWN}"',
+    "in a terminal made by Python": f'timeout 20 {NOTHING} {PYTHON} -c "{SPAWN}"',
 }
 """None of them outlives the client, so the client stands above them all."""
 

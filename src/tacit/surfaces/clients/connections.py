@@ -238,7 +238,8 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
     # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
     rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
     starts = [" ".join(("tacit", *group)) for group in _GROUPS]
-    rules += [f"Bash(*{start}{gap}*)" for start in starts for gap in ("  ", "\t", " --store", " --json")]
+    # The client reads a run of blanks as one, in a rule and in a command alike.
+    rules += [f"Bash(*{start} {option}*)" for start in starts for option in ("--store", "--json")]
     deny = (SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
     skill = folder / "skills" / "tacit" / "SKILL.md"
     policy, policy_piece = _policy(places, audience, folder, launcher)
