@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -81,7 +82,9 @@ def test_figures_are_counted_by_category(terminal: Terminal) -> None:
         "deployment": {"skills": 1, "shown": 0, "reliability": 1.0},
         "none": {"skills": 1, "shown": 0, "reliability": None},
     }
-    assert "deployment" in plain(terminal.run("stats").out)
+    told = plain(terminal.run("stats").out)
+    assert "deployment" in told
+    assert re.search(r"\ball 2 0 100%", told)
 
 
 def test_result_of_a_person_carries_the_name_that_git_knows(terminal: Terminal) -> None:

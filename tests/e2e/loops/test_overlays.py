@@ -12,7 +12,7 @@ from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import World
 
 SKILL, FOLDERS = "cut-a-release", {"claude-code": ".claude", "codex": ".agents"}
-TEXT = f"---\nname: {SKILL}\ndescription: How a release of the ledger is cut.\n---\nRun `{ledger.BUILD}`, then `{ledger.TEST}`.\n"
+TEXT = f"---\nname: {SKILL}\ndescription: How a release is cut.\n---\nRun `{ledger.BUILD}`, then `{ledger.TEST}`.\n"
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"], indirect=True)

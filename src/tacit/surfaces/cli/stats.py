@@ -78,7 +78,8 @@ def stats(
     def parts() -> Iterator[ReportPart]:
         if not skills:
             yield _counts_table(ctx, counts, use_text(use))
-            yield _CATEGORIES.table(list(categories.values())) if categories.keys() - {_NO_CATEGORY} else None
+            rows = [*categories.values(), _summary("all", records)]
+            yield _CATEGORIES.table(rows) if categories.keys() - {_NO_CATEGORY} else None
         kept = records if everything or skills else records[:_ROWS]
         if kept:
             yield ""
@@ -115,15 +116,16 @@ def _average_reliability(records: Iterable[SkillRecord]) -> float | None:
     return round(sum(shares) / len(shares), 4) if shares else None
 
 
+def _summary(name: str, records: Sequence[SkillRecord]) -> _Category:
+    return _Category(name, len(records), sum(each.shown for each in records), _average_reliability(records))
+
+
 def _by_category(records: Sequence[SkillRecord]) -> dict[str, _Category]:
     """Return a row for each category, the one with the most skills first."""
     grouped: dict[str, list[SkillRecord]] = {}
     for record in records:
         grouped.setdefault(record.stored.version.content.category or _NO_CATEGORY, []).append(record)
-    rows = [
-        _Category(name, len(group), sum(each.shown for each in group), _average_reliability(group))
-        for name, group in grouped.items()
-    ]
+    rows = [_summary(name, group) for name, group in grouped.items()]
     return {row.name: row for row in sorted(rows, key=lambda row: (-row.skills, row.name))}
 
 
