@@ -34,11 +34,17 @@ def half_of(author: str) -> str:
     return "held" if hashlib.sha256(author.lower().encode()).digest()[0] % 2 else "dev"
 
 
+def _local_copy(mirrors: Path, repo: str) -> Path:
+    """The git folder of a repository's local copy, with or without a work tree."""
+    copy = mirrors / repo.replace("/", "+") / "repo"
+    return copy / ".git" if (copy / ".git").is_dir() else copy
+
+
 class Repository:
     """Files of one commit of a local copy."""
 
     def __init__(self, mirrors: Path, source: Mapping[str, Any]) -> None:
-        self.git = ["git", f"--git-dir={mirrors / source['repo'].replace('/', '+') / 'repo'}"]
+        self.git = ["git", f"--git-dir={_local_copy(mirrors, source['repo'])}"]
         self.commit = source["commit"]
         listed = self._run("ls-tree", "-r", "-z", "--name-only", self.commit).decode("utf-8", "replace")
         self.paths = [path for path in listed.split("\0") if path]
@@ -151,6 +157,9 @@ def main() -> None:
     left_out = frozenset(name.lower() for name in table["left_out_authors"])
     labels: dict[str, dict[str, Any]] = {half: {} for half in options.half or ("dev", "held")}
     for source in table["sources"]:
+        if not _local_copy(options.mirrors, source["repo"]).is_dir():
+            print("left out, no local copy:", source["repo"])
+            continue
         repository, group = Repository(options.mirrors, source), source["group"]
         if "injections" in source:
             for injection, host, clean, injected in pairs(repository, source) if source["half"] in labels else ():
@@ -161,8 +170,8 @@ def main() -> None:
             continue
         found = published(repository, source, left_out) if "authors" in source else skills(repository, source)
         for author, skill, files in found:
-            half, name = source.get("half") or half_of(author), f"{group}/{source['label']}/{skill}"
-            if half in labels:
+            half, name = source.get("half") or half_of(author), f"{group}/{source['label']}/{author}_{skill}"
+            if half in labels and files:
                 write(files, options.out / half / name)
                 labels[half][name] = {"label": source["label"], "group": group, "author": author}
     for half, named in labels.items():
