@@ -72,8 +72,8 @@ class ServiceResult:
         """Whether the service said that it is not, and did not merely fail to answer."""
         step = self.step
         status = _FAILED_STATUS.get(self.check.kind)
-        said = _SAYS_FAILED.search(step.observation) is not None or (status is not None and step.exit_code == status)
-        return step.result is StepResult.FAILED and said and self.check.kind is not ServiceKind.MERGED
+        denied = _SAYS_FAILED.search(step.observation) is not None or (status is not None and step.exit_code == status)
+        return step.result is StepResult.FAILED and denied and self.check.kind is not ServiceKind.MERGED
 
 
 def service_results(trajectory: Trajectory) -> list[ServiceResult]:

@@ -123,9 +123,9 @@ def importance_of(version: SkillVersion, evidence: Iterable[Evidence] = (), *, r
 
     What a person decided, wrote or confirmed matters more than what an agent found out.
     """
-    said = [remark.text for remark in remarks if remark.about is About.IMPORTANCE]
-    if said:
-        return float(said[-1])
+    values = [remark.text for remark in remarks if remark.about is About.IMPORTANCE]
+    if values:
+        return float(values[-1])
     by_person = Origin.USER in version.origins.values() or any(
         each.grade is Grade.HUMAN and each.outcome is Outcome.SUCCESS for each in evidence
     )

@@ -155,8 +155,8 @@ def _found_no_program(step: Step, text: str) -> bool:
     commands = parse_command(text, bare=True) if step.failed and "<<" not in text else ()
     if len(commands) != 1 or commands[0].runner or commands[0].outputs or re.search(r"[/$`]", commands[0].typed):
         return False
-    said = rf"(?:Exit code 127\s+)?(?:\S*sh: )?(?:line \d+: |\d+: )?{re.escape(commands[0].typed)}: (?:command )?not found\s*"
-    return "`" not in text and "$" not in text and re.fullmatch(said, step.observation) is not None
+    shape = rf"(?:Exit code 127\s+)?(?:\S*sh: )?(?:line \d+: |\d+: )?{re.escape(commands[0].typed)}: (?:command )?not found\s*"
+    return "`" not in text and "$" not in text and re.fullmatch(shape, step.observation) is not None
 
 
 def shell_effect(text: str) -> StepEffect:

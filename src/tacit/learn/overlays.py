@@ -104,8 +104,8 @@ def _place(candidate: Candidate, trajectory_id: str) -> int:
     spans = [span for each in grounding.values() for span in each if span.trajectory_id == trajectory_id]
     if candidate.content.kind is Kind.PROCEDURE:
         return max((span.step for span in spans), default=-1)
-    said = [span for span in spans if span in grounding.get("description", ()) and span.part != "observation"]
-    return min((span.step for span in said or spans), default=-1)
+    described_by = [span for span in spans if span in grounding.get("description", ()) and span.part != "observation"]
+    return min((span.step for span in described_by or spans), default=-1)
 
 
 def _skill_in_use(trajectory: Trajectory, at: int) -> tuple[str, Span] | None:

@@ -368,7 +368,7 @@ def taken_back(
 
     Each rule comes with the time when it was approved, if it was: what was said before that does not count against it.
     """
-    said = [(each, wish, term_set(wish.text)) for each in outlines for wish in each.wishes if wish.at]
+    dated_wishes = [(each, wish, term_set(wish.text)) for each in outlines for wish in each.wishes if wish.at]
     began = {each.trajectory_id: each.at for each in outlines}
     for stored, approved_at in rules:
         version = stored.version
@@ -381,7 +381,7 @@ def taken_back(
         rule = "\n".join([version.content.description, *bans])
         later = (
             wish.text
-            for outline, wish, wished in said
+            for outline, wish, wished in dated_wishes
             if wish.at and wish.at > since and outline.trajectory_id not in own and len(words & wished) >= _LEAST_SHARED
         )
         if why := next(filter(None, (opposed(rule, text) for text in later)), ""):

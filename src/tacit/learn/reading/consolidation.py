@@ -271,7 +271,7 @@ def revised(candidate: Candidate, *, skill_id: str, parent: str) -> Candidate:
 
 def set_against(candidate: Candidate, known: SkillVersion) -> Candidate:
     """Return a candidate that tells its reviewer which known skill it contradicts."""
-    told = _CONTRADICTS.format(" ".join(known.content.description.split()))
-    body = replace(candidate.content, body=f"{candidate.content.body}\n\n{told}")
+    warning = _CONTRADICTS.format(" ".join(known.content.description.split()))
+    body = replace(candidate.content, body=f"{candidate.content.body}\n\n{warning}")
     origin = lowest([candidate.origins["body"], *known.origins.values()])
     return replace(candidate, content=body, origins={**candidate.origins, "body": origin})

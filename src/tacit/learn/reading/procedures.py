@@ -56,8 +56,8 @@ def procedure_candidate(
     )
     if len(kept) < 2 or not described:
         return None
-    beside = (described, when, *pitfalls)
-    origin = lowest([*(each.origin for _, each in kept), *(whole.origin_of_text(text) for text in beside if text)])
+    other_texts = (described, when, *pitfalls)
+    origin = lowest([*(each.origin for _, each in kept), *(whole.origin_of_text(text) for text in other_texts if text)])
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=slug(title.split()) or "procedure",

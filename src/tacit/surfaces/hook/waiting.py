@@ -10,8 +10,8 @@ import os
 import re
 
 NAME = "waiting"
-TOLD = "waiting-told"
-"""Its time of change is when the person was last told."""
+LAST_SHOWN = "waiting-told"
+"""Its time of change is when the person last saw the line."""
 DAY_S = 86_400
 _LINE = re.compile(r"(\d{1,6}) to review, (\d{1,6}) suggestions?\n")
 
@@ -29,7 +29,7 @@ def write(folder: str, versions: int, suggestions: int) -> None:
 
 def remove(folder: str) -> None:
     """Forget what waited, as after a review."""
-    for name in (NAME, TOLD):
+    for name in (NAME, LAST_SHOWN):
         try:
             os.remove(os.path.join(folder, name))
         except OSError:
@@ -51,7 +51,7 @@ def tell(folder: str, *, now: float) -> str:
     versions, suggestions = read(folder)
     if not versions and not suggestions:
         return ""
-    stamp = os.path.join(folder, TOLD)
+    stamp = os.path.join(folder, LAST_SHOWN)
     try:
         if now - os.stat(stamp).st_mtime < DAY_S:
             return ""
