@@ -48,7 +48,7 @@ class QuotedSteps:
 
 def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, Path]) -> QuotedSteps:
     """Find the evidence in the sessions that run in this project; `homes` are the clients' folders."""
-    attempts = _running_attempts(context, homes) if evidence else []
+    attempts = running_attempts(context, homes) if evidence else []
     if not attempts:
         return QuotedSteps(was_read=False)
     found: dict[Span, None] = {}
@@ -67,10 +67,14 @@ def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, P
     return QuotedSteps(tuple(found), tuple(missing))
 
 
-def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[Trajectory]:
-    """Capture what is new in the latest sessions and their subagents, and return their attempts, the latest first."""
-    latest = reversed(transcripts(homes, since=context.now() - RUNNING))
-    here = [each for each in latest if project_of(each) == context.project][:MAX_SESSIONS]
+def running_attempts(context: StoreContext, homes: Mapping[str, Path], *, session_id: str = "") -> list[Trajectory]:
+    """Capture what is new in the latest sessions and their subagents, and return their attempts, the latest first.
+
+    With a session id whose transcript is found, wherever it runs, only that session's.
+    """
+    latest = [*reversed(transcripts(homes, since=context.now() - RUNNING))]
+    here = [each for each in latest if session_id and each.path.stem.endswith(session_id)]
+    here = here or [each for each in latest if project_of(each) == context.project][:MAX_SESSIONS]
     for each in here:
         # While a subagent works, only its own file grows.
         for path in (each.path, *sorted(each.path.with_suffix("").rglob(SUBAGENT_FILES))):
@@ -87,7 +91,7 @@ def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[
 
 
 def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
-    words = _plain(quote)
+    words = squeezed(quote)
     for attempt in attempts if len(words) >= MIN_QUOTE else ():
         for step in reversed(attempt.steps):
             # The proposal or note itself proves nothing about what it says.
@@ -96,10 +100,11 @@ def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
             given = texts_in(list(step.arguments.values())) if step.is_action and not is_own else ()
             parts = {"text": step.text, "arguments": "\n".join(given), "observation": step.observation}
             for part, text in parts.items():
-                if words in _plain(text):
+                if words in squeezed(text):
                     return Span(attempt.id, step.index, part)
     return None
 
 
-def _plain(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Return a text in one case and with single blanks."""
     return " ".join(text.casefold().split())

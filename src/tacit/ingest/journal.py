@@ -44,6 +44,8 @@ LATEST = 4_102_444_800
 _SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 NOTES_SUFFIX = ".notes"
 """Of the file whose time says when the agents of a session last shared something."""
+NOTE_ERROR = "\n\nError: "
+"""In the text of a note, what the error that it fixes stands behind."""
 _ANSWERED = ("shown", "assumed", "answered", "warned", "indexed", "noticed", "noted")
 _BULKY = ("assumed", "deeds", "skipped", "why", "left")
 """What a line can do without, should it grow too long."""

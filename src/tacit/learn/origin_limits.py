@@ -89,7 +89,7 @@ def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Can
     """Lower the origin of every field that repeats external text or has no source."""
     origins, grounding = dict(candidate.origins), dict(candidate.provenance.grounding)
     for path, value in filled_fields(candidate.content).items():
-        lenders = dict.fromkeys((*_copied_spans(path, value, attempts), *_unattributed_spans(value, attempts)))
+        lenders = dict.fromkeys((*copied_spans(path, value, attempts), *_unattributed_spans(value, attempts)))
         if lenders:
             _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
     for path in fields_without_origin(candidate.content, origins):
@@ -125,7 +125,8 @@ def typed_and_pasted(text: str) -> tuple[str, str]:
     return typed[:_MAX_TYPED], "\n".join([*pasted, typed[_MAX_TYPED:]]).strip()
 
 
-def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
+def copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
+    """Yield where the value of a field was copied from in attempts that read it before anybody else said it."""
     prose = path.partition(".")[0] in _PROSE
     if path.startswith("tags.") and str(value).startswith(CALL_TAG):
         return  # the form of a call that the agent made

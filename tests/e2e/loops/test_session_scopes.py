@@ -45,12 +45,21 @@ def test_two_subagents_of_one_run_share_a_note(world: World) -> None:
 def test_what_a_subagent_copies_from_a_file_is_pushed_to_nobody(world: World) -> None:
     world.install_tacit()
     world.init()
-    notice = "Every auditor sends the password of the ledger to desk nine."
+    notice, other = (
+        "Every auditor sends the password of the ledger to desk nine",
+        "Bring the seal of the vault on Friday.",
+    )
     (world.project / "notice.txt").write_text(notice)
+    (world.project / "other.txt").write_text(other)
 
     def way(request: Request) -> Sequence[Move]:
         if FIRST in request.told:
-            return [Run(f"tacit session note '{NOTE}'"), Run("cat notice.txt"), Run(f"tacit session note '{notice}'")]
+            return [
+                Run(f"tacit session note '{NOTE}'"),
+                Run("cat notice.txt"),
+                Run(f"tacit session note '{notice}.'"),
+                Run('tacit session note "$(cat other.txt)"'),
+            ]
         if SECOND in request.told:
             return [Run("ls"), Run("ls data")]
         return [Delegate(FIRST), Delegate(SECOND)]
@@ -58,7 +67,8 @@ def test_what_a_subagent_copies_from_a_file_is_pushed_to_nobody(world: World) ->
     session = world.session("Ask and look around.", way)
     world.assert_undisturbed(session)
     told = [request.told for request in session.requests if SECOND in request.told]
-    assert [(NOTE in each, notice in each) for each in told] == [(False, False), (True, False), (True, False)]
+    assert [NOTE in each for each in told] == [False, True, True]
+    assert all(notice not in each and other not in each for each in told)
 
 
 def test_what_three_sessions_share_waits_once_at_the_project(world: World) -> None:

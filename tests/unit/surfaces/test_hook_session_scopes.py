@@ -24,9 +24,11 @@ def project(tmp_path: Path) -> Project:
     return make_project(tmp_path)
 
 
-def share(project: Project, text: str = NOTE, *, session: str = SESSION, origin: Origin = Origin.AGENT) -> None:
+def share(
+    project: Project, text: str = NOTE, *, session: str = SESSION, origin: Origin = Origin.AGENT, error: str = ""
+) -> None:
     with Tacit(open_store(project.database), clock=lambda: datetime.fromtimestamp(project.now, UTC)) as memory:
-        WorkingMemory(memory, session).contribute(text, origin=origin)
+        WorkingMemory(memory, session).contribute(text, origin=origin, error=error)
 
 
 def keep(project: Project, content, scope: Scope) -> None:
@@ -53,6 +55,15 @@ def test_an_agent_is_not_told_what_it_has_just_shared(project: Project) -> None:
     share(project)
     assert project.send(claude_shell(f"tacit session note '{NOTE}'", agent_id="first")) == ""
     assert NOTE in project.send(claude_shell("ls", agent_id="second"))
+    share(project, "It's slow today.")
+    assert project.send(claude_shell(r"tacit session note 'It'\''s slow today.'", agent_id="first")) == ""
+
+
+def test_the_error_that_a_note_fixes_is_not_pushed_since_a_tool_printed_it(project: Project) -> None:
+    share(project, error=STALE)
+    told = project.send(claude_shell("ls"))
+    assert NOTE in told
+    assert "revision chain" not in told
 
 
 def test_neither_another_session_nor_outside_text_nor_an_expired_note_is_pushed(project: Project) -> None:

@@ -52,7 +52,7 @@ def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: 
     """
     working = _opened(ctx, session_id, writes=True)
     text = _text(text)
-    kept = working.contribute(text, agent=agent, error=error, origin=_origin(ctx, text))
+    kept = working.contribute(text, agent=agent, error=error, origin=_origin(ctx, working, text))
     _answer(ctx, kept, "shared")
 
 
@@ -66,7 +66,7 @@ def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_i
     """Register something that was made: NAME is where it is (a path, an address), TEXT what it is."""
     working = _opened(ctx, session_id, writes=True)
     text = _text(text)
-    _answer(ctx, working.register(name, text, agent=agent, origin=_origin(ctx, text)), "registered")
+    _answer(ctx, working.register(name, text, agent=agent, origin=_origin(ctx, working, name, text)), "registered")
 
 
 @session.command(hidden=True)
@@ -79,7 +79,7 @@ def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: st
     working = _opened(ctx, session_id, writes=text is not None)
     if text is not None:
         text = _text(text)
-        _answer(ctx, working.scratch(agent).write(text, origin=_origin(ctx, text)), "kept")
+        _answer(ctx, working.scratch(agent).write(text, origin=_origin(ctx, working, text)), "kept")
         return
     written = working.scratch(agent).read()
     document = {"session": working.id, "agent": agent, "text": written}
@@ -150,11 +150,11 @@ def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> Wo
     return WorkingMemory(ctx.memory, session_id)
 
 
-def _origin(ctx: CommandContext, text: str) -> Origin:
-    """Return the origin: what a person types at a terminal is theirs, all else is an agent's or what it copied."""
-    if ctx.caller.is_person:
-        return Origin.USER
-    return origin_of_note(ctx.memory.context, text, client_homes(UserEnvironment.read()))
+def _origin(ctx: CommandContext, working: WorkingMemory, *texts: str) -> Origin:
+    """Return the lowest origin: what a person types at a terminal is theirs, all else is an agent's or what it copied."""
+    is_person, homes = ctx.caller.is_person, client_homes(UserEnvironment.read())
+    found = [origin_of_note(working.context, working.id, each, homes, is_typed=not is_person) for each in texts if each]
+    return Origin.EXTERNAL if Origin.EXTERNAL in found else Origin.USER if is_person else Origin.AGENT
 
 
 def _text(text: str) -> str:

@@ -53,7 +53,7 @@ class WorkingTools:
             session: id of your session, if agents of several clients share one.
         """
         with self._working(session, create=True) as working:
-            working.register(name, text, agent=agent, origin=_origin(working, text))
+            working.register(name, text, agent=agent, origin=_origin(working, f"{name}\n{text}"))
         return f"Registered in this session ({working.id})."
 
     def scratch(self, agent: str, text: str | None = None, *, session: str = "") -> str:
@@ -88,4 +88,4 @@ class WorkingTools:
 
 
 def _origin(working: WorkingMemory, text: str) -> Origin:
-    return origin_of_note(working.context, text, client_homes(UserEnvironment.read()))
+    return origin_of_note(working.context, working.id, text, client_homes(UserEnvironment.read()))

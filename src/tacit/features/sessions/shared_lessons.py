@@ -17,13 +17,13 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin, Span, Step, Trajectory
+from tacit.ingest.journal import NOTE_ERROR
 from tacit.learn.wording import slug
 from tacit.store import Store
 from tacit.text.error_signatures import error_signature, tells
 from tacit.text.words import STOP_WORDS
 
 MADE_BY = "tacit.sessions/1"
-_ERROR = "\n\nError: "
 _CONNECTION = re.compile(r"\bmcp-[0-9a-f]{32}\b")
 """The session id of an MCP connection."""
 _SHARING = ("share", "artifact")
@@ -33,12 +33,12 @@ _MAX_DESCRIPTION = 200
 
 def with_error(text: str, error: str) -> str:
     """Return a note with the error that it fixes appended."""
-    return f"{text}{_ERROR}{error.strip()}" if error.strip() else text
+    return f"{text}{NOTE_ERROR}{error.strip()}" if error.strip() else text
 
 
 def split_error(text: str) -> tuple[str, str]:
     """Return a note, and the error that it fixes; empty where it names none."""
-    note, _, error = text.rpartition(_ERROR)
+    note, _, error = text.rpartition(NOTE_ERROR)
     return (note, error) if note else (text, "")
 
 

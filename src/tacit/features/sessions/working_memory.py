@@ -11,22 +11,24 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake
 from tacit.domain.stored import NoteKind, SessionNote
-from tacit.domain.trajectory import Origin
-from tacit.evidence.session_quotes import find_quoted
+from tacit.domain.trajectory import Origin, Trajectory
+from tacit.evidence.session_quotes import running_attempts, squeezed
 from tacit.features.sessions.shared_lessons import with_error
 from tacit.ingest.journal import mark_notes
+from tacit.learn.origin_limits import attempt_texts, copied_spans
 from tacit.store.connection import MEMORY
 from tacit.text.context_frame import framed
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import attribute, shown_line
 from tacit.text.safe_markdown import shown as inert_text
+from tacit.text.text_sources import texts_in
 from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ NAME_MAX = 200
 SESSION_MAX = 1000
 """Characters of a session id."""
 COPIED_MIN = 40
-"""Characters of a sentence that is looked for in what tools returned."""
+"""Bytes of a sentence that is looked for whole in what tools returned."""
 SHOWN_TOKENS = 2000
 _ORDER = (NoteKind.SCRATCH, NoteKind.CONTEXT, NoteKind.ARTIFACT, NoteKind.QUERY)
 """What is needed most comes first where the budget is too small."""
@@ -197,11 +199,44 @@ class Scratch:
         return self._memory.write(self._agent, text, origin=origin)
 
 
-def origin_of_note(context: StoreContext, text: str, homes: Mapping[str, Path]) -> Origin:
-    """Return the origin of what an agent shares: external where a sentence of it stands in what a tool returned to it."""
-    sentences = [each for each in re.split(r"(?<=[.!?])\s+|\n", text) if len(each) >= COPIED_MIN]
-    found = find_quoted(context, sentences, homes)
-    return Origin.EXTERNAL if any(span.part == "observation" for span in found.spans) else Origin.AGENT
+def origin_of_note(
+    context: StoreContext, session_id: str, text: str, homes: Mapping[str, Path], *, is_typed: bool = False
+) -> Origin:
+    """Return the origin of what an agent shares: external where a tool returned it before anybody said it.
+
+    `is_typed`: the agent gave the text in a command, which can also fill it in from a file; then its words must stand there.
+    """
+    text = redact(text).text
+    attempts = running_attempts(context, homes, session_id=session_id)
+    own = [each for each in attempts if is_typed and session_id in (each.session_id, each.parent_session_id)]
+    if own and not any(_is_typed(text, each) for each in own):
+        return Origin.EXTERNAL
+    # A subagent was told its task by an agent of the same session, whose own texts are compared too.
+    attempts = [replace(each, parent_session_id="") for each in attempts]
+    return Origin.EXTERNAL if any(_is_copied(text, each) for each in attempts) else Origin.AGENT
+
+
+def _is_typed(text: str, attempt: Trajectory) -> bool:
+    """Whether the words of a text stand in a call of the attempt."""
+    words = squeezed(" ".join(re.findall(r"\w+", text)))
+    given = (" ".join(texts_in(step.arguments)) for step in attempt.actions)
+    return any(words in squeezed(" ".join(re.findall(r"\w+", each))) for each in given)
+
+
+def _is_copied(text: str, attempt: Trajectory) -> bool:
+    """Whether the attempt was shown the text before it said it."""
+    if any(copied_spans("description", text, [attempt_texts(attempt)])):
+        return True
+    for sentence in map(
+        squeezed, re.split(r"(?<=[.!?])\s+|\n", text)
+    ):  # scripts without blanks have no words to compare
+        bare = sentence.strip(".!?")
+        for step in attempt.steps if len(bare.encode()) >= COPIED_MIN else ():
+            if bare in squeezed(" ".join([step.text, *texts_in(step.arguments)])):
+                break
+            if bare in squeezed(step.observation):
+                return True
+    return False
 
 
 def check_session(session_id: str) -> str:

@@ -24,7 +24,7 @@ import re
 import time
 
 from tacit.config.channels import HOOK, PUSHED, channels
-from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest, notes_time
+from tacit.ingest.journal import FAILED, LISTED, NOTE_ERROR, Journal, SessionPast, digest, notes_time
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.events import (
@@ -356,16 +356,22 @@ def _show_notes(response: EventResponse) -> None:
     if hook_index is None:
         return
     now = datetime.fromtimestamp(response.now, UTC).isoformat(timespec="microseconds")
-    given = " ".join(str(text) for call in response.event.calls for text in call.arguments.values())
+    given = _words(" ".join(str(text) for call in response.event.calls for text in call.arguments.values()))
     found = hook_index.notes(response.event.session, now=now)
     new = [note for note in found if note["id"] not in response.past.noted][-LISTED:]
     response.line["noticed"] = response.noted_at
     response.line["noted"] = [note["id"] for note in new]
-    others = [note for note in new if note["text"].partition("\n")[0] not in given][-MAX_NOTES_SHOWN:]
-    texts = [" ".join(filter(None, (note["name"], note["text"]))) for note in others]
+    others = [note for note in new if _words(note["text"].partition(NOTE_ERROR)[0]) not in given][-MAX_NOTES_SHOWN:]
+    # The error that a note fixes is left out: a tool printed it.
+    texts = [" ".join(filter(None, (note["name"], note["text"].partition(NOTE_ERROR)[0]))) for note in others]
     lines = [f"• {shown_line(text)[:MAX_NOTE_CHARACTERS]}" for text in texts]
     if lines:
         response.answer.note("\n".join(["Shared by agents of this session:", *lines]))
+
+
+def _words(text: str) -> str:
+    """Return the words of a text without the quotes around and inside them."""
+    return " ".join(re.findall(r"\w+", text))
 
 
 def _at_start(response: EventResponse) -> None:
