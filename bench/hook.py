@@ -4,8 +4,7 @@
 
 Each round times a bare interpreter and every kind of event, one after the other, as whole processes. Then 16 at once, and
 1,000 events by 16 workers, after which every event must have its line in a journal. `--project` keeps the store in that
-folder and uses it again. `--static` names the folder of a static model: all skills are embedded with it, and prompts are measured
-with and without it, each without settings and with some. Writes bench/results/hook.json; exits 1 where a limit is passed.
+folder and uses it again. Writes bench/results/hook.json; exits 1 where a limit is passed.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ from tacit.domain.lifecycle import Status, Transition  # noqa: E402
 from tacit.domain.scope import Level, Scope  # noqa: E402
 from tacit.domain.skill import Condition, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion  # noqa: E402
 from tacit.domain.stored import StoredVersion  # noqa: E402
-from tacit.providers.embedding.static import StaticEmbedder  # noqa: E402
 from tacit.recall import publishing  # noqa: E402
 from tacit.text.error_signatures import error_signature  # noqa: E402
 
@@ -133,13 +131,6 @@ def fill(database: Path, skills: int) -> None:
 def person_of(database: Path) -> Path:
     """Where the key of the benchmark's person is kept, next to the store."""
     return database.parent / "person"
-
-
-def embed(database: Path, folder: Path) -> None:
-    """Give all skills their vectors, in the one space of this model."""
-    memory = tacit.open(database)
-    publishing.index(memory.context.store, StaticEmbedder(str(folder)))
-    memory.close()
 
 
 def known_errors(database: Path) -> list[str]:
@@ -249,43 +240,6 @@ def one_by_one(processes: Processes, events: Events, rounds: int) -> dict[str, A
     return result
 
 
-def by_meaning(homes: Path, events: Events, folder: Path, rounds: int, *, person: Path) -> dict[str, Any]:
-    """Prompts in homes without a model and with one, and without settings and with some; all as parts of a bare start."""
-    ways = {}
-    for way in ("words", "words_settings", "meaning", "meaning_settings"):
-        own = homes / way
-        (own / ".tacit" / "embedders").mkdir(parents=True)
-        if way.startswith("meaning"):
-            (own / ".tacit" / "embedders" / "light").symlink_to(folder.resolve())
-        if way.endswith("settings"):
-            (own / ".tacit" / "tacit.toml").write_text('[recall]\nembedder = "light"\n')
-        ways[way] = Processes(own, person)
-    found: dict[str, list[tuple[float, float]]] = {}
-    said = Counter[str]()
-    for turn in range(rounds):
-        kinds = [("bare", "words"), *((kind, way) for kind in ("prompt_short", "prompt_long") for way in ways)]
-        for kind, way in random.Random(turn).sample(kinds, len(kinds)):
-            before = processor_ms()
-            took, output = ways[way].run(None if kind == "bare" else events.make(kind))
-            label = kind if kind == "bare" else f"{kind}_{way}"
-            found.setdefault(label, []).append((took, processor_ms() - before))
-            said[label] += bool(output)
-    medians = {
-        kind: [statistics.median(column) for column in zip(*times, strict=True)] for kind, times in found.items()
-    }
-    bare = medians["bare"]
-    return {
-        kind: {
-            "ms_p50": round(wall, 1),
-            "processor_ms_p50": round(spent, 1),
-            "ratio_p50": round(wall / bare[0], 2),
-            "processor_ratio_p50": round(spent / bare[1], 2),
-            "said": said[kind],
-        }
-        for kind, (wall, spent) in sorted(medians.items())
-    } | {"faults": {way: processes.faults() for way, processes in ways.items()}}
-
-
 def processor_ms() -> float:
     """What all ended child processes took so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -350,17 +304,11 @@ def measured(project: Path, options: argparse.Namespace) -> dict[str, Any]:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     if not database.exists():
         fill(database, options.skills)
-    if options.static:
-        embed(database, options.static)
     with tempfile.TemporaryDirectory() as home:
         processes = Processes(Path(home), person_of(database))
         events = Events(project, known_errors(database))
         for kind in TIMED:  # once, so that the disk is warm
             processes.run(events.make(kind))
-        if options.static:
-            return {
-                "by_meaning": by_meaning(Path(home), events, options.static, options.rounds, person=person_of(database))
-            }
         return {
             "one_by_one": one_by_one(processes, events, options.rounds),
             "at_once": at_once(processes, events, max(3, options.rounds // 10)),
@@ -382,7 +330,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--events", type=int, default=1_000)
     parser.add_argument("--project", type=Path)
-    parser.add_argument("--static", type=Path)
     options = parser.parse_args()
     about = {
         "commit": commit(),
@@ -392,9 +339,6 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         result = {**about, **measured(options.project or Path(folder), options)}
-    if options.static:
-        print(json.dumps(result, indent=1))
-        return
     result["over"] = judged(result)
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))

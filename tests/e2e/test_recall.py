@@ -10,10 +10,11 @@ from tacit.api import Tacit
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
-from tacit.providers.embedding.embedder_choice import HashedEmbedder
+from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.store import open_store
 from tacit.text.error_signatures import error_signature
 from tests.e2e.conftest import Terminal
+from tests.unit.providers.embedding.small_models import bert_folder
 
 ERROR = "OSError: [Errno 98] Address already in use: port 8080"
 SKILLS = [
@@ -42,10 +43,12 @@ def settings(terminal: Terminal, embedder: str) -> None:
 
 @pytest.fixture
 def library(terminal: Terminal) -> Terminal:
-    settings(terminal, "hashed")
+    pytest.importorskip("numpy")
+    model = bert_folder(terminal.home / ".tacit" / "embedders" / "tiny")
+    settings(terminal, "tiny")
     (terminal.project / ".tacit").mkdir()
     store = open_store(terminal.project / ".tacit" / "tacit.db")
-    with Tacit(store, scope=Scope(Level.PROJECT), embedder=HashedEmbedder()) as loop:
+    with Tacit(store, scope=Scope(Level.PROJECT), embedder=SentenceEncoder(model)) as loop:
         for made in SKILLS:
             loop.review(loop.propose(made, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     return terminal
@@ -139,11 +142,11 @@ def test_look_alikes_are_reported_as_a_tie(library: Terminal) -> None:
 def test_a_new_embedder_waits_for_the_index_and_words_find_meanwhile(library: Terminal) -> None:
     settings(library, "none")
     assert "meaning" not in explained(library, "purge the thumbnail cache")["weighed"][0]["signals"]
-    settings(library, "hashed")
+    settings(library, "tiny")
     assert library.run("index", "--json").json["embedded"] == 0  # they came with the approvals
     made = library.run("index", "--rebuild", "--json").json
     assert (made["embedded"], made["waiting"]) == (len(SKILLS), 0)
-    assert made["space"].startswith("hashed/")
+    assert made["space"].startswith("Tiny-L2/")
     assert explained(library, "purge the thumbnail cache")["weighed"][0]["signals"]["meaning"] > 0
     assert library.run("verify").code == 0
 

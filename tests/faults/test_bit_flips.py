@@ -393,7 +393,7 @@ def test_a_damaged_outline_counts_as_none_and_is_rebuilt(tmp_path: Path) -> None
     vandal.database.close()
 
 
-@pytest.mark.parametrize("table", ["vectors", "vector_spaces", "vector_blocks", "vector_sketches"])
+@pytest.mark.parametrize("table", ["vectors", "vector_spaces", "vector_blocks"])
 def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_rebuilt(table: str, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     first, second = build(path)

@@ -17,7 +17,6 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, Skill, SkillContent
-from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.hook_recall import HookLimits, for_error, for_start, for_task
 from tacit.recall.retrieval import choose
@@ -25,6 +24,7 @@ from tacit.store import Store, open_store
 from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
+from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of
 
 HERE = Scope(Level.PROJECT, "a")
@@ -41,7 +41,7 @@ LIVES = {
     Status.RETIRED: (Status.TRIAL, Status.RETIRED),
 }
 """The way by which a version gets to a status; whoever was recallable on it was rendered and embedded then."""
-BY_SPELLING = HashedEmbedder(32)
+BY_SPELLING = SpellingEmbedder(32)
 
 
 @dataclass(frozen=True)

@@ -242,10 +242,6 @@ class Archive:
         """Return the task of an attempt."""
         return self._context.store.episode(trajectory_id).task
 
-    def nearest_sources(self, source: str) -> list[str]:
-        """Return the sources in the store that are most similar to a path."""
-        return purge_plan.nearest_sources(self._context.store, source)
-
     def anchor(self) -> Anchor | None:
         """Return how far the audit chain is anchored in this home."""
         return self._context.store.anchor()

@@ -1,7 +1,8 @@
 """Recall for hooks: a prompt or an error's signature → what to show, from the hook's index of the store. Loads nothing heavy.
 
 Weighs by `signals` and decides by `ranking`, as `selection` does. It uses the texts as they were rendered, and
-has no filters by tool, category or reliability: the index does not hold what these need.
+has no filters by tool, category or reliability and no search by meaning: the index does not hold what these need, and an
+embedder takes too long to load.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from tacit.recall.signals import (
     relevance_of,
     scope_proximity,
     term_overlap,
-    vector_weight,
     word_match_nats,
     word_signals,
 )
@@ -123,17 +123,13 @@ def for_task(
     task = _NAMED.sub(" ", text[: 8 * MAX_TASK_CHARACTERS])[:MAX_TASK_CHARACTERS] if limits.by_words else ""
     unnamed = QueryTerms(known_query_terms(task, frequencies), asked.rarity)
     rows = []
-    for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
+    for match in matches:
         name, description, body, _ = match.words
-        subject, near = [*description, *match.row.subject], match.semantic
-        skill_words = SkillTerms(name, subject, examples=match.row.examples, rest=body)
-        nats = match.lexical or score(asked.worth, match.words, weights=VERSION_WEIGHTS)
-        fit = relevance_of(term_overlap(asked, skill_words)[0], nats, meaning=near)
-        signals = {"relevance": fit, **word_signals(asked, nats, match.words)}
+        skill_words = SkillTerms(name, [*description, *match.row.subject], examples=match.row.examples, rest=body)
+        fit = relevance_of(term_overlap(asked, skill_words)[0], match.lexical)
+        signals = {"relevance": fit, **word_signals(asked, match.lexical, match.words)}
         if alike := example_similarity(asked, skill_words):
             signals["example"] = alike
-        if near is not None:
-            signals["meaning"] = vector_weight(len(asked.terms)) * max(0.0, near)
         row = _weighed_row(match.row, signals, scope=scope, now=now)
         if limits.by_words and _is_by_occasion(match.row):
             nats = score(unnamed.worth, match.words, weights=VERSION_WEIGHTS)

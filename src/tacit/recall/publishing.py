@@ -64,13 +64,12 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     """Render and embed what became recallable or has new evidence; return how many versions that are.
 
     Call it in the transaction of the change, so that both become visible together. Embedding is left to `index` where many
-    versions wait (the embedder is new), where the embedder fails, and where it is remote: a network call would hold the
-    lock of the store.
+    versions wait (the embedder is new), and where the embedder fails.
     """
     with store.transaction():
         waiting = store.renderings.missing()
         _render(store, [store.version(version_id) for version_id in waiting])
-        if embedder is not None and waiting and not getattr(embedder, "remote", False):
+        if embedder is not None and waiting:
             try:
                 unembedded = store.vectors.missing(embedder.identity, limit=BATCH_SIZE + 1)
                 if len(unembedded) <= BATCH_SIZE:

@@ -61,7 +61,6 @@ PROBLEMS = {
     "wrong_record": "does not fit its record",
     "wrong_rendering": "does not render what its version says",
     "wrong_seal": "does not fit its seal",
-    "wrong_sketch": "is not the sketch of its block",
     "wrong_transitions": "does not fit its transitions",
     "wrong_use_index": "is not indexed under what it belongs to",
     "wrong_words": "does not have the words of what it indexes",

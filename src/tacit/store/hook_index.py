@@ -1,4 +1,4 @@
-"""The index that hooks read: words, a vector or an error's signature → rendered skills. Read-only.
+"""The index that hooks read: words or an error's signature → rendered skills. Read-only.
 
 It opens in a fraction of the time that the store takes: no schema is checked, no content is read, nothing is upgraded. A row
 counts only if its seal fits, it belongs to the newest recallable version of its skill, and a person signed an approval of it:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tacit.config.signers import Signers
-    from tacit.store.vector_codes import HookVectors
 
-SCHEMA = 11
+SCHEMA = 12
 """The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
@@ -78,14 +77,13 @@ class SkillRow:
 
 
 class SkillMatch:
-    """A skill that matches a query: how well words and meaning match, and its terms by `VERSION_FIELDS`."""
+    """A skill that matches a query: how well its words match, and its terms by `VERSION_FIELDS`."""
 
-    __slots__ = ("lexical", "row", "semantic", "words")
+    __slots__ = ("lexical", "row", "words")
 
     def __init__(self, row: SkillRow, lexical: float, words: Sequence[Sequence[str]]) -> None:
         self.row = row
         self.lexical = lexical
-        self.semantic: float | None = None
         self.words = words
 
 
@@ -97,7 +95,6 @@ class HookIndex:
         self._signers = signers
         self._store = ""
         self._signed: dict[int, str] = {}
-        self._query_vector: tuple[HookVectors, list[float]] | None = None
         self._lexical = LexicalSearch(self._run, "version", read=self._words, weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
@@ -133,47 +130,6 @@ class HookIndex:
             for row in self._rows("r.seq = ?", match.seq):
                 found.append(SkillMatch(row, match.score, match.words))
         return found, frequencies, documents
-
-    def spaces(self) -> dict[str, tuple[int, int]]:
-        """The embedders' spaces with vectors, with their number and dimensions."""
-        rows = self._run("SELECT seq, id, dimensions, seal FROM vector_spaces")
-        return {row[1]: (row[0], row[2]) for row in rows if self._intact("vector_spaces", row, label=row[0])}
-
-    def set_query_vector(self, vector: bytes, *, space: str) -> None:
-        """Search by this vector too from now on; does nothing if no skill has vectors in its space."""
-        known = self.spaces().get(space)
-        if known is None:
-            return
-        # Most hooks have no embedder.
-        from tacit.store.vector_codes import HookVectors, check_length, direction_of
-
-        seq, dimensions = known
-        direction = direction_of(vector)
-        check_length(len(direction), space=space, dimensions=dimensions)
-        vectors = HookVectors(self._run, self._intact, space=seq, dimensions=dimensions)
-        self._query_vector = vectors, direction
-
-    def by_meaning(self, known: Sequence[SkillMatch], *, limit: int = 20) -> list[SkillMatch]:
-        """Set the similarity of known matches, and find further similar skills, best first; nothing without a vector."""
-        if self._query_vector is None:
-            return []
-        vectors, direction = self._query_vector
-        numbers = {match.row.sequence for match in known}
-        near = vectors.nearest(direction)
-        similar = dict(near)
-        similar |= vectors.similarities(direction, numbers - similar.keys())
-        first: dict[int, SkillRow] = {}
-        for seq, _ in near:
-            if len(first) == limit:
-                break
-            first.update((row.sequence, row) for row in self._rows("r.seq = ?", seq))
-        found = [
-            SkillMatch(first[seq], 0.0, [terms_in(text) for text in texts])
-            for seq, texts in self._words([seq for seq in first if seq not in numbers])
-        ]
-        for match in (*known, *found):
-            match.semantic = similar.get(match.row.sequence)
-        return found
 
     def by_signature(self, signature: str, *, scope: str = "", limit: int = 20) -> list[SkillRow]:
         """Skills for exactly this error that may be seen from the scope, best first."""

@@ -96,7 +96,6 @@ class Integrity:
             (vectors.space_rows, vectors.check_space),
             (vectors.rows, vectors.check),
             (vectors.blocks.rows, vectors.blocks.check),
-            (vectors.blocks.sketches, vectors.blocks.check_sketch),
             (tables.bookmarks.rows, tables.bookmarks.rows.value),
             (tables.outlines.rows, tables.outlines.rows.value),
             (tables.notes.rows, tables.notes.rows.value),

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from tacit.domain.archive import (
@@ -275,18 +274,6 @@ def plan_purge(store: Store, sources: Sequence[Source], *, database: str) -> Pur
     places = dict.fromkeys((database, *(manifest.path for manifest in store.backups() if manifest.path)))
     copies = tuple(_contents_of(path, asked) for path in _known_copies(store, database))
     return PurgePlan(descent=descent, copies=copies, places=tuple(places))
-
-
-def nearest_sources(store: Store, asked: str, *, limit: int = 5) -> list[str]:
-    """Sources that things in the store were read from, the most similar to the one asked for first."""
-    known = {stored.version.provenance.source for stored in store.catalogue()}
-    known |= {store.trajectory(episode.id).source for episode in store.episodes() if not episode.pruned}
-
-    def likeness(source: str) -> tuple[float, float]:
-        same_name = SequenceMatcher(None, Path(source).name, Path(asked).name).ratio()
-        return -same_name, -SequenceMatcher(None, source, asked).ratio()
-
-    return sorted(sorted(known - {""}), key=likeness)[:limit]
 
 
 def purge(store: Store, plan: PurgePlan, *, purge: Purge, backups: bool) -> tuple[bool, tuple[BackupCopy, ...]]:

@@ -437,6 +437,11 @@ def _add_signatures(connection: Connection) -> None:
     )
 
 
+def _drop_sketches(connection: Connection) -> None:
+    """Schema 12: hooks search by words alone."""
+    connection.run("DROP TRIGGER vector_sketches_end_with_blocks; DROP TABLE vector_sketches")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     _create_tables,
     _add_bookmarks,
@@ -449,6 +454,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _forget_projections,
     _add_importance,
     _add_signatures,
+    _drop_sketches,
 )
 
 

@@ -1,8 +1,7 @@
 """Embeddings of recallable versions: one sealed row per version and embedder (space), with the codes of its vectors joined.
 
 Not part of the audit chain: a trigger deletes a version's vectors when it stops being recallable. Blocks repeat many rows so
-that a hundred thousand vectors load quickly; sketches repeat them in a few bits, so that hooks compare without numpy. Both
-can be rebuilt from the rows. `vector_search` compares.
+that a hundred thousand vectors load quickly, and can be rebuilt from the rows. `vector_search` compares.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tacit.store import invariants
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
-from tacit.store.vector_codes import LAST_ROW, Range, encode_vectors, gaps, sketch_of
+from tacit.store.vector_codes import LAST_ROW, Range, encode_vectors, gaps
 
 if TYPE_CHECKING:
     from tacit.store.vector_search import VectorSearch
@@ -28,20 +27,20 @@ if TYPE_CHECKING:
 _RECALLABLE = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 BLOCK_ROWS = 512
 """Rows in a block: enough to load quickly, few enough to write again when one of them is deleted."""
-_COVERED = ("space", "first", "last", "versions")
 _REBUILD_HINT = "run `tacit store verify` to see what is damaged; `tacit store index --rebuild` rebuilds it"
 
 
 class Blocks:
-    """The tables `vector_blocks`, made from `vectors`, and `vector_sketches`, with a sketch of each block under its number."""
+    """The table `vector_blocks`, made from `vectors`."""
 
     def __init__(self, connection: Connection, spaces: Rows, vectors: Rows, *, block_rows: int = BLOCK_ROWS) -> None:
         self._connection = connection
         self._spaces = spaces
         self._vectors = vectors
         self._block_rows = block_rows
-        self.rows = Rows(connection, "vector_blocks", (*_COVERED, "codes"), hint=_REBUILD_HINT)
-        self.sketches = Rows(connection, "vector_sketches", (*_COVERED, "planes"), hint=_REBUILD_HINT)
+        self.rows = Rows(
+            connection, "vector_blocks", ("space", "first", "last", "versions", "codes"), hint=_REBUILD_HINT
+        )
 
     def ranges(self, space: int) -> list[tuple[int, int, int, str]]:
         """Blocks of a space in order: number, first and last row that it covers, seal."""
@@ -67,9 +66,8 @@ class Blocks:
             self._pack_range(space, gap, numbers[:taken])
 
     def pack_all(self) -> None:
-        """Rebuild all blocks and sketches from the rows."""
+        """Rebuild all blocks from the rows."""
         self._connection.run("DELETE FROM vector_blocks")
-        self._connection.run("DELETE FROM vector_sketches")  # a damaged one may have lost its block
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
             everything = (1, LAST_ROW)
             self._pack_range(space, everything, self._numbers(space, everything))
@@ -83,15 +81,6 @@ class Blocks:
         if self._connection.single(sql, row["space"], row["last"], row["first"]) != 1:
             raise self.rows.damage(row["seq"], "overlapping_blocks")
 
-    def check_sketch(self, row: Values) -> None:
-        """Raise unless the sketch is that of its block."""
-        if any(row[column] != value for column, value in self._sketch(self.rows.at(row["seq"])).items()):
-            raise self.sketches.damage(row["seq"], "wrong_sketch")
-
-    def _sketch(self, block: Values) -> Values:
-        planes = sketch_of(block["codes"], self._spaces.at(block["space"])["dimensions"])
-        return {**{column: block[column] for column in _COVERED}, "planes": planes}
-
     def _numbers(self, space: int, within: Range) -> list[int]:
         return self._vectors.numbers("space = ? AND seq BETWEEN ? AND ?", space, *within)
 
@@ -104,10 +93,7 @@ class Blocks:
                 versions, codes = self._joined(space, chosen)
             except StoreDamaged:
                 return  # not packed, so that the present write succeeds; reading the damaged row raises
-            covered = {"space": space, "first": start, "last": chosen[-1], "versions": versions}
-            block = self.rows.add({**covered, "codes": codes})
-            self._connection.run("DELETE FROM vector_sketches WHERE seq = ?", block["seq"])  # a damaged one
-            self.sketches.add(self._sketch(block), seq=block["seq"])
+            self.rows.add({"space": space, "first": start, "last": chosen[-1], "versions": versions, "codes": codes})
             start = chosen[-1] + 1
 
     def _joined(self, space: int, numbers: Sequence[int]) -> tuple[bytes, bytes]:
@@ -120,7 +106,7 @@ class Blocks:
 
 
 class Vectors:
-    """The tables `vector_spaces`, `vectors`, `vector_blocks` and `vector_sketches`."""
+    """The tables `vector_spaces`, `vectors` and `vector_blocks`."""
 
     def __init__(self, connection: Connection, skills: Skills, *, block_rows: int = BLOCK_ROWS) -> None:
         self._connection = connection

@@ -15,18 +15,18 @@ from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
-from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.call_warnings import FILE, CallWarnings
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, embedding_texts
 from tacit.render.hook_text import LINE_CHARACTERS, ON_REQUEST
 from tacit.store import Store, open_store
+from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, content, put_version, step_to
 
 TASK = "rotate the signing keys"
 
 
-class Failing(HashedEmbedder):
+class Failing(SpellingEmbedder):
     """Embeds by spelling, so many times; then it does not answer until it is mended."""
 
     def __init__(self, answers: int = 0, *, dimensions: int = 64) -> None:
@@ -58,7 +58,7 @@ def approved(loop: Tacit, name: str = "rotate-keys", description: str = "Rotate 
 
 
 def test_vectors_come_with_the_approval_and_go_with_the_retirement(store: Store) -> None:
-    embedder = HashedEmbedder()
+    embedder = SpellingEmbedder()
     loop = loop_with(store, embedder)
     verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
     assert store.vectors.spaces() == {}  # nobody has approved it yet
@@ -72,7 +72,7 @@ def test_vectors_come_with_the_approval_and_go_with_the_retirement(store: Store)
 
 
 def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
-    embedder = HashedEmbedder()
+    embedder = SpellingEmbedder()
     loop = loop_with(store, embedder)
     verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
 
@@ -93,7 +93,7 @@ def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
 
 
 def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> None:
-    class Broken(HashedEmbedder):
+    class Broken(SpellingEmbedder):
         def embed(self, texts: Sequence[str]) -> list[bytes]:
             raise RuntimeError(f"cannot embed {len(texts)} texts")
 
@@ -150,7 +150,7 @@ def test_an_outage_during_indexing_is_told_and_taken_up_again(store: Store) -> N
 
 
 def test_a_new_embedder_finds_by_words_until_the_index_is_made(store: Store) -> None:
-    before, after = HashedEmbedder(32), HashedEmbedder(48)
+    before, after = SpellingEmbedder(32), SpellingEmbedder(48)
     version_id = approved(loop_with(store, before))
     loop = loop_with(store, after)
     found = loop.recall(TASK).items[0]
@@ -165,7 +165,7 @@ def test_a_new_embedder_finds_by_words_until_the_index_is_made(store: Store) -> 
 
 
 def test_spaces_are_never_mixed(store: Store) -> None:
-    class Opposite(HashedEmbedder):
+    class Opposite(SpellingEmbedder):
         """As many numbers, and every one of them the other way round."""
 
         def __init__(self) -> None:
@@ -175,7 +175,7 @@ def test_spaces_are_never_mixed(store: Store) -> None:
         def embed(self, texts: Sequence[str]) -> list[bytes]:
             return [struct.pack("<32f", *(-number for number in array("f", each))) for each in super().embed(texts)]
 
-    first, second = HashedEmbedder(32), Opposite()
+    first, second = SpellingEmbedder(32), Opposite()
     old = approved(loop_with(store, first))
     new = approved(loop_with(store, second), "rotate-keys-again", "Rotate the signing keys again")
     assert store.vectors.spaces() == {first.identity: 1, second.identity: 2}  # the one that waited came along
@@ -187,12 +187,12 @@ def test_spaces_are_never_mixed(store: Store) -> None:
 
 
 def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_the_index(store: Store) -> None:
-    embedder = HashedEmbedder(16)
+    embedder = SpellingEmbedder(16)
     for number in range(BATCH_SIZE):
         put_version(store, f"skill-{number}", description=f"Do number {number}")
     assert publishing.publish(store, embedder) == BATCH_SIZE
     assert store.vectors.spaces() == {embedder.identity: BATCH_SIZE}
-    other = HashedEmbedder(24)
+    other = SpellingEmbedder(24)
     put_version(store, "one-more", description="Do one more")
     assert publishing.publish(store, other) == 1
     assert other.identity not in store.vectors.spaces()
@@ -202,14 +202,14 @@ def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_th
 
 
 def test_without_an_embedder_nothing_is_embedded_or_forgotten(store: Store) -> None:
-    embedder = HashedEmbedder()
+    embedder = SpellingEmbedder()
     approved(loop_with(store, embedder))
     assert loop_with(store, None).library.index() == publishing.Indexed()
     assert store.vectors.spaces() == {embedder.identity: 1}
 
 
 def test_a_rebuild_makes_words_and_vectors_anew(store: Store) -> None:
-    embedder = HashedEmbedder()
+    embedder = SpellingEmbedder()
     loop = loop_with(store, embedder)
     version_id = approved(loop)
     store.vectors.put(version_id, embedder.embed(["something else altogether"]), space=embedder.identity)
@@ -223,7 +223,7 @@ def test_a_rebuild_makes_words_and_vectors_anew(store: Store) -> None:
 def test_what_stops_being_recallable_while_it_is_embedded_is_passed_over(store: Store) -> None:
     kept, retired = (put_version(store, name, description=f"Do {name}") for name in ("kept", "retired"))
 
-    class Slow(HashedEmbedder):
+    class Slow(SpellingEmbedder):
         def embed(self, texts: Sequence[str]) -> list[bytes]:
             store.add_transition(step_to(store.version(retired.version.id), Status.RETIRED))
             return super().embed(texts)
@@ -232,7 +232,7 @@ def test_what_stops_being_recallable_while_it_is_embedded_is_passed_over(store: 
     indexed = publishing.index(store, embedder)
     assert store.vectors.spaces() == {embedder.identity: 1}
     assert indexed.waiting == 0
-    (vector,) = HashedEmbedder().embed(["do"])
+    (vector,) = SpellingEmbedder().embed(["do"])
     assert [hit.stored.version.id for hit in store.vectors.nearest(vector, space=embedder.identity)] == [
         kept.version.id
     ]
@@ -262,12 +262,12 @@ def test_there_are_only_so_many_vectors_for_one_skill(store: Store) -> None:
     made = content("x", example_queries=tuple(f"example {number}" for number in range(30)))
     assert len(embedding_texts(made)) == MAX_VECTORS
     put_version(store, "many", example_queries=made.example_queries)
-    assert publishing.publish(store, HashedEmbedder()) == 1
+    assert publishing.publish(store, SpellingEmbedder()) == 1
     assert list(store.verify()) == []
 
 
 def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
-    embedder = HashedEmbedder()
+    embedder = SpellingEmbedder()
     stored = put_version(store, "rotate-keys", description="Rotate keys", body="Stop the signer first.", steps=())
     publishing.publish(store, embedder)
     ((short, long),) = embedding_texts(stored.version.content)
@@ -283,7 +283,7 @@ def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
 @pytest.mark.parametrize("made", [content("x", description="", steps=()), content("", description="", steps=())])
 def test_a_skill_that_says_nothing_is_embedded_all_the_same(store: Store, made: SkillContent) -> None:
     put_version(store, made.name, description="", steps=())
-    assert publishing.publish(store, HashedEmbedder()) == 1
+    assert publishing.publish(store, SpellingEmbedder()) == 1
     assert len(store.vectors.spaces()) == 1
 
 

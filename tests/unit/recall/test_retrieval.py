@@ -19,7 +19,6 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind
 from tacit.domain.trajectory import Origin
-from tacit.providers.embedding.static import StaticEmbedder
 from tacit.recall import publishing, retrieval
 from tacit.recall.hook_recall import HookLimits, for_error, for_task
 from tacit.recall.ranking import RecallDecision
@@ -28,7 +27,6 @@ from tacit.store import Store, open_store
 from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
-from tests.unit.providers.embedding.small_models import static_folder
 from tests.unit.store.samples import START, at, evidence, put_version, step_to
 from tests.unit.store.samples import content as written
 
@@ -254,31 +252,6 @@ def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, t
     assert (answer.code is not None) == selection.abstained
     for given, item in zip(answer.given, selection.items, strict=True):
         assert given.signals == pytest.approx(item.signals)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["deploy service 7 to production", "add a column to the table", "fix the test, then run it", "unheard penguins",
-     "drop tables " + "and run the tests, adding a column to each of them, deploy and deploy again " * 9],
-)  # fmt: skip
-def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
-    stocked: Store, path: str, tmp_path: Path, text: str
-) -> None:
-    embedder = StaticEmbedder(str(static_folder(tmp_path / "light")))
-    put_version(stocked, "grow", description="Add to what is there, column by column, to the table")
-    put_version(stocked, "mend", description="Fix, run, test", example_queries=("drop the tests",))
-    publishing.index(stocked, embedder)
-    hook_index = open_hook_index(stocked, path)
-    hook_index.set_query_vector(embedder.embed([text])[0], space=embedder.identity)
-    answer = asked(hook_index, text, k=20, budget_tokens=100_000)
-    query = Query(text=text, k=20, budget_tokens=100_000)
-    selection = retrieval.choose(stocked, query, now=NOW, min_relevance=0.18, embedder=embedder)
-    assert [given.source.version_id for given in answer.given] == [item.version_id for item in selection.items]
-    assert (answer.code is not None) == selection.abstained
-    for given, item in zip(answer.given, selection.items, strict=True):
-        assert given.signals == pytest.approx(item.signals)
-    assert answer.given
-    assert all("meaning" in given.signals for given in answer.given)
 
 
 def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Store, path: str) -> None:

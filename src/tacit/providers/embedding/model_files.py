@@ -1,7 +1,7 @@
 """Text → token numbers the way BERT models were taught: cleaned, lowered, split, then cut into the longest known pieces.
 
-Reads `vocab.txt`, or `tokenizer.json` where there is none. Written by ourselves so that a hook can tokenise without a
-library; equal to the libraries' answers for models of this kind, and other kinds are refused.
+Reads `vocab.txt`, or `tokenizer.json` where there is none. Equal to the libraries' answers for models of this kind (decision
+0024), and other kinds are refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os.path
 from functools import lru_cache
 from hashlib import sha256
 
-from tacit.domain.errors import ConfigError, ModelOutage
+from tacit.domain.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,11 +195,6 @@ def name_in(config: Mapping[str, Any], *, otherwise: str) -> str:
     return plain[:60] or otherwise
 
 
-def is_path(choice: str) -> bool:
-    """Whether a setting names a folder by its path; a bare name is never looked for in the folder one happens to be in."""
-    return os.path.isabs(choice) or choice.startswith(("./", "../", "~")) or choice in (".", "..")  # noqa: PTH117
-
-
 SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 """Bytes for each number, by the format's name of its type."""
 FETCH_AGAIN = "fetch or copy the model's folder again"
@@ -302,12 +297,6 @@ def _is_sizes(value: Any) -> bool:
 def unusable(message: str, code: str, *, hint: str = FETCH_AGAIN) -> ConfigError:
     """Return the error for a model that cannot be used; most often it is best fetched again."""
     return ConfigError(message, code=code, hint=hint)
-
-
-def not_finite(folder: str, verb: str) -> ModelOutage:
-    """Return the error for a model that holds or gives infinite numbers."""
-    message = f"the model in {folder} {verb} numbers that are not finite"
-    return ModelOutage(message, code="not_finite", hint=FETCH_AGAIN)
 
 
 def _broken(path: str, why: str, code: str) -> ConfigError:

@@ -12,12 +12,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.domain.errors import ModelOutage
 from tacit.providers.embedding.model_files import (
+    FETCH_AGAIN,
     WordPieces,
     fingerprint,
     identity_of,
     name_in,
-    not_finite,
     read_document,
     read_tensors,
     read_wordpieces,
@@ -37,8 +38,6 @@ _BATCH_TOKENS = 1024
 
 class SentenceEncoder:
     """Embeds with a BERT-like model, such as all-MiniLM-L6-v2."""
-
-    remote = False
 
     def __init__(self, folder: Path) -> None:
         """Look at the folder; raises `ConfigError` where it holds no model that can be used here."""
@@ -66,15 +65,8 @@ class SentenceEncoder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text; what is longer than the model can read is cut."""
-        return self._embedded([self._pieces.cut(text, limit=self._most_tokens - 2) for text in texts])
-
-    def embed_tokens(self, numbers: Sequence[int]) -> list[bytes]:
-        """One vector for each token, as if it were a text by itself."""
-        return self._embedded([[number] for number in numbers])
-
-    def _embedded(self, texts: list[list[int]]) -> list[bytes]:
         first, last = self._pieces.number_of("[CLS]"), self._pieces.number_of("[SEP]")
-        rows = [[first, *numbers, last] for numbers in texts]
+        rows = [[first, *self._pieces.cut(text, limit=self._most_tokens - 2), last] for text in texts]
         vectors = [b""] * len(rows)
         for batch in _batches(rows):
             for place, vector in zip(batch, self._vectors([rows[place] for place in batch]), strict=True):
@@ -102,7 +94,8 @@ class SentenceEncoder:
                 pooled = np.einsum("ij,ijk->ik", weights, np.where(mask[:, :, None], hidden, np.float32(0)))
             pooled = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         if not np.isfinite(pooled).all():
-            raise not_finite(str(self._folder), "gave")
+            message = f"the model in {self._folder} gave numbers that are not finite"
+            raise ModelOutage(message, code="not_finite", hint=FETCH_AGAIN)
         return np.ascontiguousarray(pooled, dtype="<f4")
 
     @cached_property

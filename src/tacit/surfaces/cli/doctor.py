@@ -139,9 +139,8 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
 
 
 def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
-    """Yield which embedder is used, which skills have no vectors, and whether hooks use it."""
+    """Yield which embedder is used, and which skills have no vectors."""
     from tacit.providers.embedding.embedder_choice import open_embedder, why_none
-    from tacit.providers.embedding.static import StaticEmbedder
 
     choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
     own = ctx.environment.account_home
@@ -156,14 +155,13 @@ def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
             yield ClientCheck(MEANING, "off", f"keyword search only: {why}")
             return
-        if is_light := isinstance(embedder, StaticEmbedder):
-            embedder.embed(["a word"])  # an encoder takes long to load, and its files were checked
         waiting = ctx.memory.library.without_vectors()
     except TacitError as error:
         yield ClientCheck(MEANING, "fault", error.message, error.hint)
         return
-    hooks = "hooks use it too" if is_light else "hooks use keyword search, because it takes too long to load"
-    yield ClientCheck(MEANING, "ok", f"{embedder.identity}; {hooks}")
+    yield ClientCheck(
+        MEANING, "ok", f"{embedder.identity}; hooks use keyword search, because it takes too long to load"
+    )
     if waiting:
         yield ClientCheck(MEANING, "note", f"{counted(waiting, 'skill')} without vectors", "run `tacit store index`")
 

@@ -12,7 +12,6 @@ from textwrap import shorten
 import click
 from rich.markup import escape
 
-from tacit.config.settings import FILE_NAME
 from tacit.domain.archive import Descent, Source, SourceKind
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.stored import Damage
@@ -32,8 +31,6 @@ _INDEXES = ("vector", "version_words", "episode_words")
 _RESTORE_HINT = (
     "restore a backup: tacit store restore FILE (--without-tombstones if the list of purged items cannot be read)"
 )
-LIGHT = "light"
-"""The folder of the light embedder among the person's embedders."""
 _SHOWN = 12
 _TASK_WIDTH = 80
 _NOUNS = {
@@ -144,20 +141,14 @@ def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: b
 
 @store.command(short_help="Compute missing vectors, or rebuild every index")
 @click.option("--rebuild", is_flag=True, help="Rebuild the full-text indexes and all vectors from the records.")
-@click.option("--light", is_flag=True, help="Make a small embedder for hooks from the installed sentence encoder.")
 @command_options
-def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
+def index(ctx: CommandContext, *, rebuild: bool) -> None:
     """Compute missing vectors for search by meaning; with --rebuild every index.
 
     Skills get their vectors when they become recallable. This command is for the rest: a store older than the embedder,
     another embedder in the settings, one that did not answer, a damaged index. Vectors of an embedder that is no longer used
     are deleted once the present one has embedded everything.
-
-    --light indexes nothing: it makes a static model from the encoder in about a minute and prints how to select it.
     """
-    if light:
-        _make_light_embedder(ctx)
-        return
     ctx.caller.require_person("index")
     with progress_bar(ctx, "embedding") as advance:
         done = ctx.memory.library.index(rebuild=rebuild, progress=advance)
@@ -175,25 +166,6 @@ def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
             yield f"deleted the vectors of {safe(space)}"
 
     ctx.report(dataclasses.asdict(done), lines)
-
-
-def _make_light_embedder(ctx: CommandContext) -> None:
-    from tacit.providers.embedding.distilling import distil
-    from tacit.providers.embedding.embedder_choice import find_encoder
-    from tacit.providers.embedding.static import FOLDER
-
-    home = ctx.environment.person_home
-    target = home / FOLDER / LIGHT
-    source = find_encoder(ctx.settings[0].recall.embedder, home=home)
-    ctx.caller.require_person("index")
-    with progress_bar(ctx, "distilling") as advance:
-        made = distil(source, target, progress=advance)
-    ctx.report(
-        {"folder": str(target), "space": made.identity},
-        f"made {safe(made.identity)} in {safe(str(target))}",
-        f"To use it, write this into {safe(str(home / FILE_NAME))} and run `tacit store index`:",
-        f'  \\[recall]\n  embedder = "{LIGHT}"',
-    )
 
 
 @store.command(short_help="Remove for good what came from a source")
@@ -218,8 +190,7 @@ def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool
     """
     plan = ctx.memory.archive.descent(*_sources(ctx, **asked))
     if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
-        near = ctx.memory.archive.nearest_sources(asked["source"]) if asked["source"] else []
-        hint = f"known sources: {', '.join(near)}" if near else "see `tacit skills history` and `tacit skills --all`"
+        hint = "see `tacit skills history` and `tacit skills --all`"
         raise NotFound("nothing in the store came from that", code="nothing_to_purge", hint=hint)
     if not ctx.as_json:
         print_parts(ctx.console, _plan_parts(ctx, plan))

@@ -190,26 +190,11 @@ class EventResponse:
         }  # fmt: skip
 
     def _open_index(self) -> HookIndex | None:
-        """Open the store; search by meaning too, if there is a prompt and the embedder in use loads fast enough."""
+        """Open the store."""
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.store.hook_index import HookIndex
 
-        hook_index = HookIndex.open(self.context.location.database, self.context.signers)
-        if hook_index is None or not self.event.prompt.strip() or self.context.embedder == "none":
-            return hook_index
-        if not (spaces := hook_index.spaces()):
-            return hook_index
-        from tacit.domain.errors import TacitError
-        from tacit.providers.embedding.static import open_light
-
-        try:
-            embedder = open_light(self.context.embedder, homes=self.context.embedder_homes, spaces=spaces)
-            if embedder is not None:
-                (vector,) = embedder.embed([self.event.prompt[:MAX_PROMPT_CHARACTERS]])
-                hook_index.set_query_vector(vector, space=embedder.identity)
-        except (TacitError, OSError) as error:
-            log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
-        return hook_index
+        return HookIndex.open(self.context.location.database, self.context.signers)
 
     def give(self, recalled: RecallDecision, *, apply_holdout: bool = False) -> dict[str, str]:
         """Add what recall gave to the answer, except skills held back as controls; journal everything.

@@ -170,10 +170,6 @@ class EventContext:
         """The value of the option `--store`, if any."""
         self.recall_limits: RecallLimits | None = None
         """The limits from the settings; nothing where the defaults apply."""
-        self.embedder = "auto"
-        """The setting `recall.embedder`."""
-        self.embedder_homes = list(dict.fromkeys((variables.home, variables.account_home)))
-        """Folders that may hold the person's embedders."""
         self.ask_at_end = False
         """The setting `learn.ask_at_end`."""
         self.hold_out = 0.0
@@ -234,7 +230,7 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
         return None
     recall = config.recall
     context.recall_limits = (recall.k, recall.budget_tokens, recall.min_relevance)
-    context.embedder, context.hold_out = recall.embedder, config.policy.hold_out
+    context.hold_out = config.policy.hold_out
     context.ask_at_end, context.is_open = config.learn.ask_at_end, config.policy.is_open
     return context
 

@@ -68,15 +68,6 @@ def bert_folder(folder: Path, *, tensors: Mapping[str, Any] | None = None, **con
     return folder
 
 
-def static_folder(folder: Path, *, kind: str = "float32", seed: int = 3, **more: Any) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    table = np.random.default_rng(seed).normal(0, 20 if kind == "int8" else 1, (len(WORDS), 8)).astype(kind)
-    (folder / "config.json").write_text('{"model_type": "model2vec", "_name_or_path": "makers/tiny-static"}')
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
-    write_safetensors(folder / "model.safetensors", {"embeddings": table, **more})
-    return folder
-
-
 def tokenizer(**normalizer: Any) -> dict[str, Any]:
     return {
         "normalizer": {"type": "BertNormalizer", "lowercase": True, "strip_accents": None, **normalizer},
