@@ -87,6 +87,7 @@ def test_a_person_sees_a_table_and_no_use_is_kept(library: Terminal) -> None:
 
 
 def test_silence_is_explained_with_what_came_nearest(library: Terminal) -> None:
+    settings(library, "none")  # to a model of random weights everything is near
     found = explained(library, "water the plants on the balcony")
     assert found["abstained"]
     assert "nearest" in found["reason"] or "no approved skill" in found["reason"]

@@ -92,7 +92,7 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
     store.passages.put(version_id, passages("measured on one page"))
     assert [found.stored for found in store.passages.search(["measur"])] == [stored]
     store.notes.put(session_note())
-    assert store.renderings.missing() == [version_id]  # hooks see it once it is rendered again
+    assert store.renderings.missing() == ([version_id] if number < 10 else [])  # hooks see it once it is rendered again
     assert store.backup(tmp_path / "backup.db").schema == NEWEST
     assert list(store.verify()) == []
     store.close()

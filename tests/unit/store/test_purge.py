@@ -73,9 +73,6 @@ def test_proposing_what_was_purged_is_refused(loop: Tacit) -> None:
     assert loop.archive.verify() == []
 
 
-
-
-
 def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:
     store = open_store(tmp_path / "tacit.db")
     store.backup(tmp_path / "b.db")
