@@ -2,7 +2,7 @@
 
 A version begins as candidate, quarantined, rejected or on trial; evidence makes it trusted or stale, and it ends retired
 (`LIFECYCLE` has every step). Trial and trusted versions can be recalled. Nothing is deleted: a rejected version can wait
-again, a stale or retired one can be restored to trial. A status changes only by an appended `Transition`.
+again as it did before, a stale or retired one can be restored to trial. A status changes only by an appended `Transition`.
 """
 
 from __future__ import annotations
@@ -72,16 +72,17 @@ class Status(StrEnum):
 
 
 RECALLABLE = frozenset({Status.TRIAL, Status.TRUSTED})
+WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 
 LIFECYCLE: dict[Status | None, frozenset[Status]] = {
     None: frozenset({Status.CANDIDATE, Status.QUARANTINED, Status.REJECTED, Status.TRIAL}),
     Status.CANDIDATE: frozenset({Status.TRIAL, Status.QUARANTINED, Status.REJECTED}),
     Status.QUARANTINED: frozenset({Status.TRIAL, Status.REJECTED}),
-    Status.REJECTED: frozenset({Status.CANDIDATE}),
+    Status.REJECTED: frozenset({Status.CANDIDATE, Status.QUARANTINED}),
     Status.TRIAL: frozenset({Status.TRUSTED, Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
     Status.TRUSTED: frozenset({Status.TRIAL, Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
     Status.STALE: frozenset({Status.TRIAL, Status.RETIRED, Status.QUARANTINED}),
-    Status.RETIRED: frozenset({Status.TRIAL}),
+    Status.RETIRED: frozenset({Status.TRIAL, Status.STALE}),
 }
 """From → to. `None` is the creation of a version. Trusted is reached from trial only."""
 

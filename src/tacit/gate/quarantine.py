@@ -1,4 +1,7 @@
-"""Quarantined text outside a person's review: agents read what commands print, so the text is left out and that is said."""
+"""Quarantined text outside a person's review: agents read what commands print, so the text is left out and that is said.
+
+A version stays quarantined in this sense until it is approved: also while it is rejected.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tacit.domain.errors import TacitError
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status
 from tacit.domain.skill import SkillContent
 from tacit.domain.stored import FoundEpisode, StoredVersion
 from tacit.domain.trajectory import Origin
@@ -15,18 +18,34 @@ from tacit.store import Store
 
 WITHHELD = "withheld: the gate quarantined it; a person reads it with `tacit review` in a terminal"
 """Stands where a quarantined text would be."""
-TASK_WITHHELD = "withheld: a program asked it, or something quarantined was learned from it"
+TASK_WITHHELD = "withheld: not written by a person, or a quarantined skill was learned from it"
 _PLAIN_NAME_WORDS = 3
 """A name from outside with more words could be a sentence."""
+_UNAPPROVED = frozenset({Status.CANDIDATE, Status.QUARANTINED, Status.REJECTED})
+_DECISIVE = RECALLABLE | {Status.QUARANTINED}
 
 
-def withheld(stored: StoredVersion) -> StoredVersion:
+def last_waiting_status(store: Store, version_id: str) -> Status:
+    """Return the status in which a version waited last."""
+    waited = [move.after for move in store.transitions(version_id) if move.after in WAITING]
+    return waited[-1] if waited else Status.CANDIDATE
+
+
+def is_quarantined(store: Store, stored: StoredVersion) -> bool:
+    """Return whether the gate quarantined a version and nobody has approved it since."""
+    if stored.status not in _UNAPPROVED or stored.status is Status.QUARANTINED:
+        return stored.status is Status.QUARANTINED
+    moves = [move.after for move in store.transitions(stored.version.id)]
+    return next((after is Status.QUARANTINED for after in reversed(moves) if after in _DECISIVE), False)
+
+
+def withheld(store: Store, stored: StoredVersion) -> StoredVersion:
     """Return a version without its text if it is quarantined; id, hash, kind and origins stay."""
     version = stored.version
-    if stored.status is not Status.QUARANTINED:
+    if not is_quarantined(store, stored):
         return stored
-    is_outside = origin_at(version.origins, "name") is Origin.EXTERNAL
-    hides_name = is_outside and len(version.name.split("-")) > _PLAIN_NAME_WORDS
+    is_external = origin_at(version.origins, "name") is Origin.EXTERNAL
+    hides_name = is_external and len(version.name.split("-")) > _PLAIN_NAME_WORDS
     content = SkillContent(
         kind=version.content.kind,
         name=version.id[:10] if hides_name else version.name,
@@ -41,16 +60,23 @@ def is_withheld(content: SkillContent) -> bool:
     return content.description == WITHHELD
 
 
-def episodes_without_outside_text(store: Store, episodes: Sequence[FoundEpisode]) -> list[FoundEpisode]:
-    """Return past attempts without tasks that no person wrote, or that something quarantined comes from."""
-    quarantined = store.catalogue(statuses={Status.QUARANTINED})
-    tainted = {identity for stored in quarantined for identity in stored.version.provenance.trajectory_ids}
+def episodes_without_external_text(store: Store, episodes: Sequence[FoundEpisode]) -> list[FoundEpisode]:
+    """Return past attempts without tasks that no person wrote, or that a quarantined skill was learned from.
+
+    Of a pruned attempt nobody knows any more who wrote its task, so that is left out too.
+    """
+    found = {episode.id for episode in episodes}
+    tainted: set[str] = set()
+    for stored in store.catalogue(statuses=_UNAPPROVED):
+        shared = found.intersection(stored.version.provenance.trajectory_ids) - tainted
+        if shared and is_quarantined(store, stored):
+            tainted |= shared
     shown: list[FoundEpisode] = []
     for episode in episodes:
         try:
-            is_persons = store.trajectory(episode.id).task_origin is not Origin.EXTERNAL
+            by_person = store.trajectory(episode.id).task_origin is not Origin.EXTERNAL
         except TacitError:  # pruned
-            is_persons = True
-        is_plain = is_persons and episode.id not in tainted
+            by_person = False
+        is_plain = by_person and episode.id not in tainted
         shown.append(episode if is_plain else dataclasses.replace(episode, task=TASK_WITHHELD, files=()))
     return shown

@@ -44,7 +44,6 @@ _AFTER = {
     Review.REJECT: Status.REJECTED,
     Review.RETIRE: Status.RETIRED,
     Review.RESTORE: Status.TRIAL,
-    Review.REOPEN: Status.CANDIDATE,
 }
 
 
@@ -56,17 +55,18 @@ def decide(
     at: datetime,
     reason: str | CodedReason = "",
     content_hash: str = "",
+    reopened: Status = Status.CANDIDATE,
 ) -> Transition:
-    """Return the transition that applies a decision; a `reason` in words is a person's, and never read as a code."""
+    """Return the transition that applies a decision; a `reason` in words is a person's, and never read as a code.
+
+    `reopened` is the status in which a version waits when it is reopened.
+    """
     try:
         decision = Review(decision)
     except ValueError:
         hint = f"use one of: {', '.join(Review)}"
         raise Mistake(f"unknown decision {decision!r}", code="unknown_decision", hint=hint) from None
     name = stored.version.name
-    if not by.strip():
-        message = "a review needs the name of the person who decides"
-        raise Mistake(message, code="reviewer_missing", hint="pass --by NAME (or by=…)")
     if content_hash and content_hash != stored.version.hash:
         hint = f"look at it again (tacit skills show {stored.version.id}), then decide"
         raise StaleVersion(f"`{name}` has changed since it was shown: its content hash differs", hint=hint)
@@ -77,9 +77,19 @@ def decide(
         is_rejected = stored.status is Status.REJECTED
         hint = "reopen it instead" if is_rejected else "only a retired or stale version can be restored"
         raise IllegalTransition(f"`{name}` is {stored.status}, not retired", code="not_restorable", hint=hint)
-    after = _AFTER[decision]
-    check_transition(stored.status, after)
+    after = reopened if decision is Review.REOPEN else _AFTER[decision]
     reason = reason or coded(GateReason.DECIDED_BY_PERSON, decision=str(decision))
+    return change_status(stored, after, reason, by=by, at=at)
+
+
+def change_status(
+    stored: StoredVersion, after: Status, reason: str | CodedReason, *, by: str, at: datetime
+) -> Transition:
+    """Return the transition by which a person gives a version another status."""
+    if not by.strip():
+        message = "a review needs the name of the person who decides"
+        raise Mistake(message, code="reviewer_missing", hint="pass --by NAME (or by=…)")
+    check_transition(stored.status, after)
     text = str(reason) if isinstance(reason, CodedReason) else words_of_person(reason)
     return stored.transition_to(after, text, by=by, at=at)
 

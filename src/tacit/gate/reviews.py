@@ -19,7 +19,7 @@ from tacit.domain.care import MIRROR
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
 from tacit.domain.ledger import About, Remark, pinned
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
+from tacit.domain.lifecycle import RECALLABLE, WAITING, CodedReason, Status, Transition, coded, joined_text
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination
@@ -33,9 +33,11 @@ from tacit.gate.content_checks import (
 from tacit.gate.findings import GateReason, finding, reason_sentence
 from tacit.gate.formation_policy import reason_against_acceptance
 from tacit.gate.mark_sources import MarkSource, sources_of_marks
+from tacit.gate.quarantine import last_waiting_status, withheld
 from tacit.gate.review_rules import (
     Review,
     approve,
+    change_status,
     check_approval,
     decide,
     has_reason,
@@ -55,7 +57,6 @@ from tacit.text.redaction import redact
 
 BY_RECHECK = "tacit.recheck"
 """`by` of a transition that Tacit makes by itself after a recheck."""
-_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _Decisions = list[tuple[str, Review, CodedReason]]
 """Version id, decision and reason, in the order in which they are carried out."""
 
@@ -86,6 +87,10 @@ class Reviews:
     def examine(self, version_id: str) -> Examination:
         """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""
         return examine_version(queries.find(self._store, version_id).version)
+
+    def withheld(self, stored: StoredVersion) -> StoredVersion:
+        """Return a version as programs may see it: without its text if it is quarantined."""
+        return withheld(self._store, stored)
 
     def support(self, version: SkillVersion) -> Support:
         """Return what speaks for and against a version: how many attempts show it, a few places, and doubts."""
@@ -143,7 +148,20 @@ class Reviews:
         content_hash = content_hash or stored.version.hash
         if isinstance(reason, str):
             reason = redact(reason).text
-        move = decide(stored, decision, by=by, at=context.now(), reason=reason, content_hash=content_hash)
+        move = decide(
+            stored,
+            decision,
+            by=by,
+            at=context.now(),
+            reason=reason,
+            content_hash=content_hash,
+            reopened=last_waiting_status(self._store, stored.version.id),
+        )
+        return self._apply(stored, move, ticked)
+
+    def _apply(self, stored: StoredVersion, move: Transition, ticked: Collection[str] = ()) -> Transition:
+        """Store a decision, with a signed approval where it makes the version recallable."""
+        context = self._context
         with self._store.transaction():
             approval = self._approval(stored, move, ticked)
             self._store.add_transition(move)
@@ -184,7 +202,7 @@ class Reviews:
         versions = self._store.versions(stored.skill.id)
         why = coded(GateReason.INVALID, why=redact(reason.strip()).text)
         used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
-        waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in _WAITING]
+        waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in WAITING]
         if not used and not waiting:
             raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
         return self._decide_all([*used, *waiting], by=by)
@@ -192,7 +210,7 @@ class Reviews:
     def undoable(self, reference: str) -> list[Transition]:
         """Return the last change to a skill, or of several with one name to the one changed last.
 
-        Raises `Mistake` where it cannot be undone.
+        Raises `Mistake` if it cannot be undone.
         """
         store, stored = self._store, queries.find(self._store, reference)
         skills = dict.fromkeys((stored.skill.id, *(each.skill.id for each in store.catalogue(name=reference))))
@@ -204,15 +222,25 @@ class Reviews:
         def is_part(move: Transition) -> bool:
             return move.by == newest[0].by and any(has_reason(move, code) for code in codes)
 
-        return [move for move in list(takewhile(is_part, newest)) or newest[:1] if _inverse(move, reference)]
+        moves = list(takewhile(is_part, newest)) or newest[:1]
+        for move in moves:
+            _require_undoable(move, reference)
+        return moves
 
     def undo(self, reference: str, *, by: str) -> list[Transition]:
-        """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
-        decisions = [
-            (move.version_id, _inverse(move, reference), coded(GateReason.UNDONE, why=move.reason[:400]))
-            for move in self.undoable(reference)
-        ]
-        return self._decide_all(decisions, by=by)
+        """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back.
+
+        Each version gets its earlier status, but one that was trusted comes back on trial: trust is earned. A version that
+        was just made has no earlier status: it is rejected, or retired where the policy had accepted it.
+        """
+        with self._store.transaction():
+            return [self._undo(move, by=by) for move in self.undoable(reference)]
+
+    def _undo(self, move: Transition, *, by: str) -> Transition:
+        stored, reason = self._store.version(move.version_id), coded(GateReason.UNDONE, why=move.reason[:400])
+        made = Status.RETIRED if move.after in RECALLABLE else Status.REJECTED
+        earlier = Status.TRIAL if move.before in RECALLABLE else move.before or made
+        return self._apply(stored, change_status(stored, earlier, reason, by=by, at=self._context.now()))
 
     def pin(self, reference: str, *, by: str, reason: str = "", off: bool = False) -> Remark:
         """Exclude a skill from automatic maintenance, or include it again with `off`."""
@@ -380,7 +408,7 @@ class Reviews:
         return verdict
 
 
-def _inverse(move: Transition, name: str) -> Review:
+def _require_undoable(move: Transition, name: str) -> None:
     if has_reason(move, GateReason.UNDONE):
         hint = "`tacit undo NAME --to VERSION` goes further back"
         raise Mistake(f"the last change to `{name}` was already undone", code="already_undone", hint=hint)
@@ -392,11 +420,9 @@ def _inverse(move: Transition, name: str) -> Review:
         message = f"the last change to `{name}` came from evidence, so it cannot be undone"
         hint = "`tacit skills pin` excludes it from automatic changes"
         raise Mistake(message, code="changed_by_evidence", hint=hint)
-    if move.after in (Status.RETIRED, Status.STALE):
-        return Review.RESTORE
-    if move.after is Status.REJECTED or (move.after is Status.TRIAL and move.before in _WAITING):
-        return Review.REOPEN
-    return Review.RETIRE if move.after is Status.TRIAL else Review.REJECT
+    if move.before in RECALLABLE and move.after in WAITING:
+        hint = f"read it, and approve it again if it is right: tacit review {move.version_id[:10]}"
+        raise Mistake(f"`{name}` lost its approval, which no undo gives back", code="approval_withdrawn", hint=hint)
 
 
 def _not_quotable(store: Store, version: SkillVersion) -> Iterator[CodedReason]:

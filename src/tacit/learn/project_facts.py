@@ -381,8 +381,8 @@ def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Cou
     rest = [word for word in kept if word not in settings]
     while rest and (rest[-1] == "--" or len(" ".join(rest)) > MAX_OPTIONS):
         rest.pop()
-    typed = _as_typed(own, rest, best)
-    return " ".join([*settings, *typed] if typed else [])
+    in_order = _as_typed(own, rest, best)
+    return " ".join([*settings, *in_order] if in_order else [])
 
 
 def _as_typed(own: Sequence[str], rest: Sequence[str], typed: Sequence[str]) -> list[str]:

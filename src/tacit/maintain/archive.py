@@ -22,7 +22,7 @@ from tacit.domain.trust import Approval
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import Lift, lift
 from tacit.evidence.reliability import reliability, votes
-from tacit.gate.quarantine import episodes_without_outside_text
+from tacit.gate.quarantine import episodes_without_external_text
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store import restore as purge_plan
@@ -249,7 +249,7 @@ class Archive:
     def episodes(self, task: str, *, limit: int = 5, whole: bool = True) -> list[FoundEpisode]:
         """Find past attempts at similar tasks; unless `whole`, without tasks that no person wrote."""
         found = self._context.store.search_episodes(task, limit=limit)
-        return found if whole else episodes_without_outside_text(self._context.store, found)
+        return found if whole else episodes_without_external_text(self._context.store, found)
 
     def stats(self) -> Counts:
         """Count what is stored."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.reach import breadth, is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
@@ -24,7 +24,6 @@ SET_ASIDE_REASONS = (
 )
 """How the reason begins where a version was set aside because another one covers it, not because a person rejected it."""
 _GONE = (Status.REJECTED, Status.RETIRED)
-_HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
 
 
@@ -78,7 +77,7 @@ def waiting(store: Store) -> list[StoredVersion]:
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
     broader = (stored for stored in newest.values() if stored.skill.scope.level.breadth >= Level.PROJECT.breadth)
     moved_up = {parent for stored in broader for parent in stored.version.parents}
-    held = [stored for stored in newest.values() if stored.status in _HELD]
+    held = [stored for stored in newest.values() if stored.status in WAITING]
     narrow = {stored.version.id for stored in held if stored.skill.scope.level.breadth < Level.PROJECT.breadth}
     return sorted((stored for stored in held if stored.version.id not in narrow & moved_up), key=_sequence)
 

@@ -16,11 +16,11 @@ EDGES = {
     (None, "candidate"), (None, "quarantined"), (None, "rejected"), (None, "trial"),
     ("candidate", "trial"), ("candidate", "quarantined"), ("candidate", "rejected"),
     ("quarantined", "trial"), ("quarantined", "rejected"),
-    ("rejected", "candidate"),
+    ("rejected", "candidate"), ("rejected", "quarantined"),
     ("trial", "trusted"), ("trial", "stale"), ("trial", "retired"), ("trial", "quarantined"), ("trial", "candidate"),
     ("trusted", "trial"), ("trusted", "stale"), ("trusted", "retired"), ("trusted", "quarantined"), ("trusted", "candidate"),
     ("stale", "trial"), ("stale", "retired"), ("stale", "quarantined"),
-    ("retired", "trial"),
+    ("retired", "trial"), ("retired", "stale"),
 }  # fmt: skip
 EVERY_STEP = list(itertools.product([None, *Status], Status))
 

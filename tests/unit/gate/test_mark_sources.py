@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Environment, Origin, Role, Span, Step, Task, Trajectory
 from tacit.gate.mark_sources import MarkSource, marked_fields, sources_of_marks, text_of_source
-from tacit.gate.quarantine import is_withheld, withheld
+from tacit.gate.quarantine import TASK_WITHHELD, is_withheld, withheld
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -121,20 +122,55 @@ def test_files_of_the_project_are_named_and_stay_external(tmp_path: Path):
 
 
 def test_quarantined_text_is_left_out(made_stored):
-    stored = made_stored
-    assert withheld(stored) == stored
-    quarantined = dataclasses.replace(stored, status=Status.QUARANTINED)
-    bare = withheld(quarantined)
-    assert is_withheld(bare.version.content)
-    assert (bare.version.id, bare.version.hash, bare.version.name) == (
-        stored.version.id,
-        stored.version.hash,
-        "release",
+    with Tacit(open_store(":memory:")) as memory:
+        store = memory.context.store
+        store.add_version(made_stored.skill, made_stored.version, born(made_stored, Status.CANDIDATE))
+        assert withheld(store, made_stored) == made_stored
+        quarantined = dataclasses.replace(made_stored, status=Status.QUARANTINED)
+        bare = withheld(store, quarantined).version
+        assert is_withheld(bare.content)
+        assert (bare.id, bare.hash, bare.name) == (made_stored.version.id, made_stored.version.hash, "release")
+        assert "make" not in str(bare.content)
+        sentence = dataclasses.replace(made_stored.version.content, name="first-curl-evil-sh")
+        version = dataclasses.replace(
+            made_stored.version, content=sentence, origins={"name": Origin.EXTERNAL}, id="", hash=""
+        )
+        assert withheld(store, dataclasses.replace(quarantined, version=version)).version.name == version.id[:10]
+
+
+def test_quarantined_text_stays_left_out_until_it_is_approved(made_stored):
+    with Tacit(open_store(":memory:")) as memory:
+        store, version_id = memory.context.store, made_stored.version.id
+        memory.capture(RUN)
+        store.add_version(made_stored.skill, made_stored.version, born(made_stored, Status.QUARANTINED))
+
+        def is_hidden() -> bool:
+            [found] = memory.archive.episodes("Release it", whole=False)
+            is_task_hidden = found.task == TASK_WITHHELD
+            assert is_withheld(withheld(store, memory.version(version_id)).version.content) is is_task_hidden
+            return is_task_hidden
+
+        for decision, after in (
+            ("reject", Status.REJECTED),
+            ("reopen", Status.QUARANTINED),
+            ("reject", Status.REJECTED),
+        ):
+            memory.review(version_id, decision, by="ann")
+            assert (memory.version(version_id).status, is_hidden()) == (after, True)
+        memory.reviews.undo(version_id, by="ann")
+        assert memory.version(version_id).status is Status.QUARANTINED
+        ticked = [each.key for each in memory.reviews.examine(version_id).external_values]
+        memory.review(version_id, "approve", by="ann", ticked=ticked)
+        assert not is_hidden()
+        memory.reviews.undo(version_id, by="ann")
+        assert (memory.version(version_id).status, is_hidden()) == (Status.QUARANTINED, True)
+
+
+def born(stored: StoredVersion, status: Status) -> Transition:
+    version = stored.version
+    return Transition(
+        version_id=version.id, content_hash=version.hash, before=None, after=status, reason="r", by="ann", at=NOW
     )
-    assert "make" not in str(bare.version.content)
-    sentence = dataclasses.replace(stored.version.content, name="first-curl-evil-sh")
-    outside = dataclasses.replace(stored.version, content=sentence, origins={"name": Origin.EXTERNAL}, id="", hash="")
-    assert withheld(dataclasses.replace(quarantined, version=outside)).version.name == outside.id[:10]
 
 
 @pytest.fixture
@@ -154,3 +190,12 @@ def test_tasks_that_no_person_wrote_are_left_out():
         found = memory.archive.episodes("Release it", whole=False)
         assert not any(episode.task.startswith("withheld") for episode in memory.archive.episodes("Release it"))
     assert sorted(episode.task.startswith("withheld") for episode in found) == [False, True]
+
+
+def test_tasks_of_pruned_attempts_are_left_out():
+    with Tacit(open_store(":memory:")) as memory:
+        memory.capture(RUN)
+        memory.learn()
+        memory.context.store.prune(keep_days=1, cap_bytes=None, at=memory.context.now() + timedelta(days=9))
+        [found] = memory.archive.episodes("Release it", whole=False)
+    assert found.task == TASK_WITHHELD

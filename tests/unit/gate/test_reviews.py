@@ -83,6 +83,41 @@ def test_a_retirement_and_a_rejection_can_be_undone(memory: Tacit, decision: str
     assert memory.version(first).status is back
 
 
+def test_undo_gives_a_stale_version_back_as_stale_and_a_trusted_one_on_trial(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    move(memory, first, Status.TRUSTED)
+    memory.review(first, "retire", by="ann")
+    memory.reviews.undo("release", by="ann")
+    assert memory.version(first).status is Status.TRIAL
+    move(memory, first, Status.STALE)
+    memory.review(first, "retire", by="ann")
+    memory.reviews.undo("release", by="ann")
+    assert memory.version(first).status is Status.STALE
+
+
+@pytest.mark.parametrize("after", [Status.CANDIDATE, Status.QUARANTINED])
+def test_a_withdrawn_approval_comes_back_only_by_a_new_approval(memory: Tacit, after: Status) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    move(memory, first, after)
+    with raises(Mistake, "approval_withdrawn"):
+        memory.reviews.undo("release", by="ann")
+    assert memory.version(first).status is after
+
+
+def test_a_decision_needs_the_name_of_a_person_in_undo_too(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    with raises(Mistake, "reviewer_missing"):
+        memory.reviews.undo("release", by=" ")
+    assert memory.version(first).status is Status.CANDIDATE
+
+
+def move(memory: Tacit, version_id: str, after: Status) -> None:
+    change = memory.version(version_id).transition_to(after, "r", by="tacit.test", at=memory.context.now())
+    memory.context.store.add_transition(change)
+
+
 def test_a_roll_back_is_undone_as_one(memory: Tacit) -> None:
     first = written(memory, "make build", "make push")
     approve(memory, first)

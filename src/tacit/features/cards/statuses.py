@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status
 from tacit.domain.stored import StoredVersion
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, RecommendationStatus, SignalKind
 from tacit.features.cards.card_records import (
@@ -36,17 +36,16 @@ NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
 _MIN_VERSION_PREFIX = 8
 """Characters that identify a version."""
 _SKILL_TAG = "skill:"
-_WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _IN_USE = frozenset({*RECALLABLE, Status.STALE})
 _DECIDED = frozenset({*_IN_USE, Status.REJECTED, Status.RETIRED})
 _REVIEWS: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ...]] = {
     CardStatus.ACCEPTED: (
-        (_WAITS, (Review.APPROVE,)),
+        (WAITING, (Review.APPROVE,)),
         ({Status.REJECTED}, (Review.REOPEN, Review.APPROVE)),
         ({Status.RETIRED, Status.STALE}, (Review.RESTORE,)),
     ),
-    CardStatus.REJECTED: ((_WAITS, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
-    CardStatus.DEPRECATED: ((_WAITS, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
+    CardStatus.REJECTED: ((WAITING, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
+    CardStatus.DEPRECATED: ((WAITING, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
     CardStatus.PROPOSED: (({*RECALLABLE, Status.REJECTED}, (Review.REOPEN,)),),
     CardStatus.BACKPORTED: (),
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate, Severity, Verdict
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.skill import OWN_PREFIX, STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
@@ -54,7 +54,6 @@ _MAX_NAME = 48
 _REFUSALS = frozenset({"denied", "correction", "said"})
 _ANONYMOUS = frozenset({"", "hook"})
 """Recorders of moments that are no person."""
-_WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _DECISION = {Status.TRIAL: "approve", Status.REJECTED: "reject"}
 _NOT_A_JUDGEMENT = (*SET_ASIDE_REASONS, "invalid: ", "undone: ", "rolled_back", "rolled back to")
 """Prefixes of reasons for maintenance, which say nothing about what a person thinks of a version."""
@@ -225,7 +224,7 @@ class People:
         """Store a review as a decision; None where it is maintenance, or the version did not wait for review."""
         response = _DECISION.get(move.after, "")
         is_maintenance = move.by.startswith(OWN_PREFIX) or move.reason.startswith(_NOT_A_JUDGEMENT)
-        if not response or move.before not in _WAITS or is_maintenance:
+        if not response or move.before not in WAITING or is_maintenance:
             return None
         person, version_id = move.by.strip(), stored.version.id
         bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or move.reason == f"{response} by a person"

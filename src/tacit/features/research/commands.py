@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake, Refusal, TacitError
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status
 from tacit.domain.stored import Passage, StoredVersion
 from tacit.features.research.document import EVIDENCE_TYPES
 from tacit.features.research.document_sources import DocumentDetails
@@ -143,7 +143,7 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
         console.print(f"  [red]{escape(clean(text))}[/red]", soft_wrap=True)
     if len(result.withheld) > _SHOWN:
         console.print(f"  [red]and {counted(len(result.withheld) - _SHOWN, 'more passage')} not quoted[/red]")
-    if status in (Status.CANDIDATE, Status.QUARANTINED):
+    if status in WAITING:
         console.print(f"  [dim]waits for a person: tacit review {name}[/dim]")
     elif status not in RECALLABLE:
         console.print(f"  [dim]it is {status}; tacit review {name} decides again[/dim]")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Decision, Finding, Relation, Verdict
 from tacit.domain.errors import NotFound, Refusal
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import REFERENCES, Passage, StoredVersion
 from tacit.domain.trajectory import Origin
@@ -164,7 +164,7 @@ class Research:
         stored, _ = self.document(reference)
         if stored.status in RECALLABLE:
             return self._memory.review(stored.version.id, Review.RETIRE, by=by, reason=reason)
-        if stored.status in (Status.CANDIDATE, Status.QUARANTINED):
+        if stored.status in WAITING:
             return self._memory.review(stored.version.id, Review.REJECT, by=by, reason=reason)
         message = f"`{stored.version.name}` is {stored.status} already"
         raise Refusal(message, code="already_removed", hint="nothing to remove")

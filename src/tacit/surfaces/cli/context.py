@@ -21,7 +21,6 @@ from tacit.config.passphrase import unlock_at_terminal
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
-from tacit.gate.quarantine import withheld
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.report import (
@@ -118,7 +117,7 @@ class CommandContext:
 
     def visible(self, found: Iterable[StoredVersion]) -> list[StoredVersion]:
         """Return the versions that the caller may see, quarantined ones without their text."""
-        return [withheld(stored) for stored in found if self.may_show(stored)]
+        return [self.memory.reviews.withheld(stored) for stored in found if self.may_show(stored)]
 
     def version(self, reference: str) -> StoredVersion:
         """Return the version that a name or an id means, without its text if it is quarantined.
@@ -127,7 +126,7 @@ class CommandContext:
         """
         stored = self.memory.version(reference)
         self.require_visible(stored)
-        return withheld(stored)
+        return self.memory.reviews.withheld(stored)
 
     def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""

@@ -11,7 +11,7 @@ import click
 
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status
+from tacit.domain.lifecycle import RECALLABLE, WAITING, CodedReason, Status
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
 from tacit.gate.review_rules import Review, unconfirmed_values
@@ -154,7 +154,7 @@ def _decide(there: CommandContext, done: Promoted, *, by: str, ticked: Sequence[
     if stored.status in RECALLABLE:
         return stored.status
     name = stored.version.name
-    if stored.status not in (Status.CANDIDATE, Status.QUARANTINED):
+    if stored.status not in WAITING:
         _refuse(there, f"`{name}` was {stored.status} at {done.scope}", stored.version.id)
     given: Sequence[str] = ticked
     if there.caller.at_terminal and not there.as_json:

@@ -17,7 +17,7 @@ import click
 from tacit import render
 from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import WAITING, Status
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
@@ -166,7 +166,6 @@ def _read(file: str) -> str:
 
 
 _TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED})
-_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,7 +307,7 @@ def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
 def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run: bool) -> Iterator[ReportPart]:
     for result in results:
         yield from _result_lines(result, dry_run=dry_run, width=ctx.console.width)
-    waiting = [each.content.name for each in results if each.content and each.stored and each.stored.status in _WAITING]
+    waiting = [each.content.name for each in results if each.content and each.stored and each.stored.status in WAITING]
     if dry_run:
         yield "Nothing was stored."
     elif waiting:

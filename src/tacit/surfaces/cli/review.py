@@ -15,7 +15,7 @@ import click
 from tacit.config.signers import sitting
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
 from tacit.maintain.exports import export
@@ -54,8 +54,7 @@ _FOLDED_FROM = 5
 """So many waiting versions are listed one by one, however weak."""
 REVIEW_SECONDS = 10.0
 """How long `tacit review` looks for suggestions; `tacit tend` takes the time it needs."""
-_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
-_GIVES_TO_AGENTS = {Review.APPROVE: _WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
+_GIVES_TO_AGENTS = {Review.APPROVE: WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
 _QUESTION = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
 _HELP = """\
@@ -192,7 +191,7 @@ def _decide_on_skill(
 
 def _expect(ctx: CommandContext, stored: StoredVersion, person: str) -> None:
     """Let extensions forecast the decision before it is made."""
-    if stored.status in _WAITING:
+    if stored.status in WAITING:
         with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
             for extension in ctx.memory.context.extensions:
                 extension.expect_review(stored, person, shown=False)
@@ -220,14 +219,14 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
         ctx.report(document, lambda: _waiting_lines(ctx, waiting, len(suggestions)))
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
-    if ctx.can_ask and stored.status in _WAITING:
+    if ctx.can_ask and stored.status in WAITING:
         review_all(ctx, [ctx.memory.version(stored.version.id)], by=ctx.person(by))
         return
 
     def parts() -> Iterator[ReportPart]:
         yield from candidate_parts(ctx, stored)
         name = safe(stored.version.name)
-        if stored.status in _WAITING:
+        if stored.status in WAITING:
             yield f"Waiting for review. Run `tacit review {name}` in a terminal."
         else:
             yield f"{name} is {stored.status}."

@@ -16,7 +16,7 @@ from tacit import render
 from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import WAITING
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion
@@ -142,7 +142,7 @@ def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repor
         yield colored_difference(earlier.version.content, version.content)
         return
     yield Panel(skill_page(version.content))
-    if before is not None and before[1] is not None and stored.status in (Status.CANDIDATE, Status.QUARANTINED):
+    if before is not None and before[1] is not None and stored.status in WAITING:
         approval = before[1]
         for reason in ctx.memory.reviews.void_reasons(approval, version):
             line = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; no longer valid because: {reason_sentence(reason)}"

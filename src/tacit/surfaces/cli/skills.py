@@ -21,7 +21,7 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.stored import AuditEntry, StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.gate.quarantine import is_withheld, withheld
+from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
@@ -143,7 +143,7 @@ def show(
         versions = (stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)
         for each in versions:
             ctx.require_visible(each)
-        before, after = (withheld(each).version for each in versions)
+        before, after = (ctx.memory.reviews.withheld(each).version for each in versions)
         document = {"before": before.id, "after": after.id, "diff": difference(before.content, after.content)}
         ctx.report(document, lambda: colored_difference(before.content, after.content))
         return

@@ -14,7 +14,7 @@ import click
 
 from tacit.config.location import card_places
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import WAITING
 from tacit.features.cards import agenda, card_promotion, statuses
 from tacit.features.cards.card import Card, CardStatus, Recommendation
 from tacit.features.cards.card_records import FILES
@@ -26,7 +26,6 @@ from tacit.maintain.source_project import home_database, source_project
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SCOPES = click.Choice(["project", "portable"])
-_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _MOST_SHOWN = 5
 """Next actions in a summary."""
 
@@ -158,7 +157,7 @@ def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
         "updated_ids": done.updated,
         "unchanged_ids": done.unchanged,
         "lessons": done.lessons,
-        "notes": [*done.notes, *([waits] if set(done.lessons.values()) & _WAITING else [])],
+        "notes": [*done.notes, *([waits] if set(done.lessons.values()) & WAITING else [])],
     }
     print_json(ctx, document)
 
