@@ -14,7 +14,6 @@ from tacit.domain.archive import Source, SourceKind, Tombstone
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.store import open_store
-from tacit.store import restore as purge_plan
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.purge import is_from, is_path
