@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.config.signers import approval_body, begin_sitting
-from tacit.config.signing_key import Grant, KeyCost, create_key
+from tacit.config.signers import approval_body, set_unlocked_key
+from tacit.config.signing_key import KeyCost, UnlockedKey, create_key
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval
 from tacit.recall import publishing
@@ -17,14 +17,16 @@ from tacit.store import Store
 from tacit.text.context_frame import split_standing
 
 
-def sign_in(home: Path) -> Grant:
+def sign_in(home: Path) -> UnlockedKey:
     """Make a key in this home, the folder `.tacit`, and let this process sign with it."""
-    grant = create_key(home, secrets.token_hex(), name="bench", at=datetime.now(UTC), cost=KeyCost(1, 8 << 20))
-    begin_sitting(grant)
-    return grant
+    key = create_key(home, secrets.token_hex(), name="bench", at=datetime.now(UTC), cost=KeyCost(1, 8 << 20))
+    set_unlocked_key(key)
+    return key
 
 
-def approve_directly(store: Store, grant: Grant, versions: Sequence[StoredVersion], *, by: str, at: datetime) -> None:
+def approve_directly(
+    store: Store, key: UnlockedKey, versions: Sequence[StoredVersion], *, by: str, at: datetime
+) -> None:
     """Sign approvals of versions that are on trial already, as many as there are."""
     for stored in versions:
         version = stored.version
@@ -41,4 +43,4 @@ def approve_directly(store: Store, grant: Grant, versions: Sequence[StoredVersio
             at=at.isoformat(),
             text=split_standing(publishing.text_for_hooks(store, stored))[0],
         )
-        store.add(replace(approval, signed=grant.sign(body)))
+        store.add(replace(approval, signed=key.sign(body)))

@@ -102,7 +102,7 @@ class Wordsmith:
 def fill(database: Path, skills: int) -> None:
     """Put so many skills on trial, straight into the store and signed: the gate has its own benchmark."""
     smith, made = Wordsmith(7), list[StoredVersion]()
-    grant = sign_in(person_of(database))
+    key = sign_in(person_of(database))
     memory = tacit.open(database)
     store = memory.context.store
     with store.transaction():
@@ -123,7 +123,7 @@ def fill(database: Path, skills: int) -> None:
             )
             store.add_version(skill, version, birth)
             made.append(StoredVersion(skill=skill, version=version, status=Status.TRIAL, sequence=number + 1))
-    approve_directly(store, grant, made, by="bench", at=BEGUN)
+    approve_directly(store, key, made, by="bench", at=BEGUN)
     publishing.publish(store)
     memory.close()
 

@@ -54,11 +54,11 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.gate.mark_sources import text_of_source
 from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
+from tacit.surfaces.review_sources import outside_sources, text_of_source
 
 SEED = 6
 COUNT = 8
@@ -155,7 +155,7 @@ def judge(case: Case, loop: Tacit, tally: Tally) -> None:
     sort_key = ("trusted", "trial", "candidate", "quarantined", "rejected", "stale", "retired")
     tally.statuses[next((each for each in sort_key if each in standing), "nothing kept")] += 1
     for stored in carrying if case.literal else ():
-        sources = loop.reviews.sources(stored.version)
+        sources = outside_sources(loop.context, stored.version)
         for path, value in filled_fields(stored.version.content).items():
             if holds(case, dumped(value)):
                 tally.carried += 1

@@ -39,7 +39,7 @@ def persons_key() -> None:
 
 
 @pytest.fixture(autouse=True)
-def persons_sitting() -> Iterator[None]:
+def unlocked_by_person() -> Iterator[None]:
     """In every test a person has entered their passphrase; `locked` takes that back."""
     enter()
     yield
@@ -47,6 +47,6 @@ def persons_sitting() -> Iterator[None]:
 
 
 @pytest.fixture
-def locked(persons_sitting: None) -> None:
+def locked(unlocked_by_person: None) -> None:
     """Nobody has entered a passphrase in this process."""
-    signers.end_sitting()
+    signers.forget_unlocked_key()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from tacit.config.signers import begin_sitting, end_sitting
-from tacit.config.signing_key import Grant, KeyCost, add_statement, create_key, unlock
+from tacit.config.signers import forget_unlocked_key, set_unlocked_key
+from tacit.config.signing_key import KeyCost, UnlockedKey, add_statement, create_key, unlock
 
 PASSPHRASE = "correct horse battery"
 CHEAP = KeyCost(passes=1, memory=8192)
@@ -29,20 +29,20 @@ def give_key(home: Path) -> None:
 
 
 @cache
-def unlocked() -> Grant:
+def unlocked() -> UnlockedKey:
     """The same key, unlocked, of a person who has allowed the policy `open`."""
     with tempfile.TemporaryDirectory() as folder:
         give_key(Path(folder))
-        grant = unlock(Path(folder), PASSPHRASE)
-        return add_statement(Path(folder), grant, {"what": "policy", "strictness": "open"})
+        key = unlock(Path(folder), PASSPHRASE)
+        return add_statement(Path(folder), key, {"what": "policy", "strictness": "open"})
 
 
 def enter() -> None:
     """The person enters their passphrase in this process."""
-    begin_sitting(unlocked())
+    set_unlocked_key(unlocked())
 
 
 def leave(home: Path) -> None:
     """From now on nobody has entered a passphrase here; the person's key lies in their home, the folder `.tacit`."""
     give_key(home)
-    end_sitting()
+    forget_unlocked_key()

@@ -59,7 +59,7 @@ class LazyModule:
 if TYPE_CHECKING:
     from tacit.evidence import journal_uses
     from tacit.gate import admission, content_checks, reviews
-    from tacit.gate.review_rules import Review
+    from tacit.gate.review_rules import PersonDecision
     from tacit.learn import origin_limits, pipeline
     from tacit.maintain import exports, maintenance, promotion
     from tacit.maintain.status_changes import Progress
@@ -215,7 +215,7 @@ class Tacit:
     def review(
         self,
         version_id: str,
-        decision: Review | str,
+        decision: PersonDecision | str,
         *,
         by: str,
         reason: str = "",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.errors import IllegalTransition, Mistake, NotFound, StaleVersion, StoreOutage
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status
@@ -610,7 +610,7 @@ def test_at_most_ten_ids_are_resolved_in_order(store: Store) -> None:
 
 def test_verdicts_come_newest_first_and_can_be_chosen(store: Store) -> None:
     one = verdict(version_id="v_1", trajectory_ids=("t_1", "t_2"), similarity=0.5)
-    two = verdict(Decision.REJECT, minutes=1, trajectory_ids=("t_2",))
+    two = verdict(GateDecision.REJECT, minutes=1, trajectory_ids=("t_2",))
     for given in (one, two, one):
         store.add(given)
     assert store.verdicts() == [two, one]
@@ -656,7 +656,7 @@ def test_a_different_record_under_a_taken_id_is_refused_and_changes_nothing(stor
     before = store.history()
     for write in (
         lambda: store.add(use(version_id, id="u_1", model="other")),
-        lambda: store.add(verdict(Decision.HOLD, id="g_1")),
+        lambda: store.add(verdict(GateDecision.HOLD, id="g_1")),
         lambda: store.add(evidence(version_id, id="e_1", outcome=Outcome.FAILURE)),
     ):
         with raises(Mistake, "id_taken"):

@@ -30,9 +30,9 @@ LAST_QUESTION = "Let agents use"
 UNLOCKED = """
 import sys
 from pathlib import Path
-from tacit.config.signers import begin_sitting
+from tacit.config.signers import set_unlocked_key
 from tacit.config.signing_key import unlock
-begin_sitting(unlock(Path(sys.argv[1]), sys.argv[2]))
+set_unlocked_key(unlock(Path(sys.argv[1]), sys.argv[2]))
 del sys.argv[1:3]
 from tacit.surfaces.entry import main
 sys.exit(main())

@@ -164,7 +164,7 @@ import dataclasses, json, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tacit.config.settings import Config, Policy, Strictness
-from tacit.config.signers import Signers, approval_body, begin_sitting
+from tacit.config.signers import Signers, approval_body, set_unlocked_key
 from tacit.config.signing_key import KeyCost, add_statement, create_key
 from tacit.domain.lifecycle import Status
 from tacit.domain.trust import Approval
@@ -176,15 +176,15 @@ NOW = datetime.now(UTC)
 def own_key(home=OWN):
     return create_key(Path(home), "a passphrase of mine", name="ann", at=NOW, cost=KeyCost(1, 8192))
 
-def forge(grant=None, database=DATABASE, **changes):
+def forge(key=None, database=DATABASE, **changes):
     store = open_store(database)
     stored = store.version(VERSION)
     approval = Approval(version_id=VERSION, content_hash=stored.version.hash, by="ann", at=NOW, origins=stored.version.origins)
-    if grant:
+    if key:
         body = dict(content_hash=stored.version.hash, kind=stored.skill.kind, name=stored.version.name,
                     scope=str(stored.skill.scope), store=store.id, shown=approval.shown, ticked=[], by="ann",
                     at=NOW.isoformat(), text=publishing.text_for_hooks(store, stored))
-        approval = dataclasses.replace(approval, signed=grant.sign(approval_body(**(body | changes))))
+        approval = dataclasses.replace(approval, signed=key.sign(approval_body(**(body | changes))))
     with store.transaction():
         store.add(approval)
         if stored.status is Status.CANDIDATE:
@@ -550,18 +550,18 @@ def with_rows_signed_by_another_key(agent: Agent) -> str:
 
 def with_its_key_in_the_list(agent: Agent) -> str:
     return agent.python(
-        "grant = own_key()\n"
-        "with open(HOME + '/signers', 'a') as file: file.write(grant.signers.lines[0] + '\\n')\n"
-        "forge(grant)"
+        "key = own_key()\n"
+        "with open(HOME + '/signers', 'a') as file: file.write(key.signers.lines[0] + '\\n')\n"
+        "forge(key)"
     )
 
 
 def with_its_key_first_in_the_list(agent: Agent) -> str:
     return agent.python(
-        "grant = own_key()\n"
+        "key = own_key()\n"
         "text = Path(HOME, 'signers').read_text()\n"
-        "Path(HOME, 'signers').write_text(grant.signers.lines[0] + '\\n' + text)\n"
-        "forge(grant)"
+        "Path(HOME, 'signers').write_text(key.signers.lines[0] + '\\n' + text)\n"
+        "forge(key)"
     )
 
 
@@ -586,7 +586,7 @@ def with_a_store_from_before_signatures(agent: Agent) -> str:
 def with_a_policy_signed_by_another_key(agent: Agent) -> str:
     return agent.python(
         "forge()\ngrant = add_statement(Path(OWN), own_key(), {'what': 'policy', 'strictness': 'open'})\n"
-        "with open(HOME + '/signers', 'a') as file: file.write(grant.signers.lines[-1] + '\\n')\n"
+        "with open(HOME + '/signers', 'a') as file: file.write(key.signers.lines[-1] + '\\n')\n"
         "Path(HOME, 'tacit.toml').write_text('[policy]\\nstrictness = \"open\"\\n')"
     )
 
@@ -598,7 +598,7 @@ def through_python_under_an_open_policy(agent: Agent) -> str:
     )
 
 
-def through_python_with_its_own_sitting(agent: Agent) -> str:
+def through_python_with_its_own_key(agent: Agent) -> str:
     return agent.python(
         "import tacit\nbegin_sitting(own_key())\nwith tacit.open(DATABASE) as memory:\n"
         "    memory.review(VERSION, 'approve', by='ann')\nprint('FORGED')"
@@ -609,7 +609,7 @@ def by_a_forged_mirror(agent: Agent) -> str:
     """A skill in the person's own store that nobody promoted, which projects mirror."""
     said = agent.python(
         "import shutil, tacit\nfrom tacit.domain.scope import Level, Scope\nfrom tacit.domain.candidate import Candidate\n"
-        "begin_sitting(own_key())\n"
+        "set_unlocked_key(own_key())\n"
         "with tacit.open(DATABASE) as memory:\n"
         "    version = memory.version(VERSION).version\n"
         "with tacit.open(HOME + '/tacit.db') as memory:\n"
@@ -655,7 +655,7 @@ FORGERIES = [
     with_a_row_changed_in_the_database, with_rows_as_tacit_writes_them, with_rows_signed_by_another_key,
     with_its_key_in_the_list, with_its_key_first_in_the_list, with_its_own_list, with_the_list_removed,
     with_a_store_from_before_signatures, with_a_policy_signed_by_another_key, through_python_under_an_open_policy,
-    through_python_with_its_own_sitting, by_a_forged_mirror, by_restoring_a_prepared_backup,
+    through_python_with_its_own_key, by_a_forged_mirror, by_restoring_a_prepared_backup,
     with_an_index_edited_for_hooks,
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, check_transiti
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin, lowest
-from tacit.gate.review_rules import Review, decide
+from tacit.gate.review_rules import PersonDecision, decide
 from tests.unit.making import NOW, content, stored
 
 JSON = st.recursive(
@@ -91,8 +91,8 @@ class Life(RuleBasedStateMachine):
         self.held = stored(content(), status=birth)
         self.past: list[Status | None] = [None, birth]
 
-    @rule(decision=st.sampled_from(Review))
-    def decide_something(self, decision: Review) -> None:
+    @rule(decision=st.sampled_from(PersonDecision))
+    def decide_something(self, decision: PersonDecision) -> None:
         try:
             made = decide(self.held, decision, by="ann", at=NOW)
         except IllegalTransition:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.lifecycle import LIFECYCLE
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin, lowest
@@ -129,6 +129,6 @@ def test_a_judgement_never_raises_an_origin_and_is_born_legally(new, old, mine, 
     assert found.transition.after in LIFECYCLE[None]
     sides = [mine] if found.version.skill_id != known.skill.id else [mine, theirs]
     assert found.version.lowest_origin.rank <= lowest(origin for side in sides for origin in side.values()).rank
-    if found.verdict.decision is Decision.ACCEPT:
+    if found.verdict.decision is GateDecision.ACCEPT:
         assert strictness is Strictness.OPEN
         assert found.version.lowest_origin is not Origin.EXTERNAL

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.ledger import About
@@ -223,8 +223,8 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.remarks(version_id, about=about))
         self.both(lambda store: store.remarks(about=about))
 
-    @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)
-    def judge(self, version_id: str, attempt: str, decision: Decision, when: int) -> None:
+    @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(GateDecision), when=minutes)
+    def judge(self, version_id: str, attempt: str, decision: GateDecision, when: int) -> None:
         given = verdict(decision, version_id=version_id, trajectory_ids=(attempt,), minutes=when)
         self.write(lambda store: store.add(given))
         self.both(lambda store: store.verdicts(trajectory_id=attempt))

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.config.signers import begin_sitting, sitting
-from tacit.config.signing_key import SHORTEST, Grant, KeyCost, create_key, has_key, unlock
+from tacit.config.signers import set_unlocked_key, unlocked_key
+from tacit.config.signing_key import SHORTEST, KeyCost, UnlockedKey, create_key, has_key, unlock
 from tacit.domain.errors import Mistake, NotPermitted, Refusal
 
 _TRIES = 3
@@ -22,22 +22,22 @@ anything. Nobody can recover it; at least {SHORTEST} characters, such as several
 """
 
 
-def unlock_at_terminal(home: Path, what: str, *, name: str, ask: Callable[[str], str] | None = None) -> Grant:
+def unlock_at_terminal(home: Path, what: str, *, name: str, ask: Callable[[str], str] | None = None) -> UnlockedKey:
     """Ask for the passphrase and let this process sign; `what` says what for. The first time a key is made.
 
     Raises `NotPermitted` without a terminal, or after too many wrong passphrases.
     """
-    if isinstance(known := sitting(), Grant):
+    if known := unlocked_key():
         return known
     asked = ask or ask_at_terminal
-    grant = _opened(home, what, asked) if has_key(home) else new_key_at_terminal(home, name=name, ask=asked)
-    begin_sitting(grant)
-    return grant
+    key = _opened(home, what, asked) if has_key(home) else new_key_at_terminal(home, name=name, ask=asked)
+    set_unlocked_key(key)
+    return key
 
 
 def new_key_at_terminal(
     home: Path, *, name: str, ask: Callable[[str], str] | None = None, cost: KeyCost | None = None
-) -> Grant:
+) -> UnlockedKey:
     """Let the person choose a passphrase, and make a key with it."""
     asked = ask or ask_at_terminal
     passphrase = asked(f"{_NEW}Choose a passphrase: ")
@@ -47,7 +47,7 @@ def new_key_at_terminal(
     return create_key(home, passphrase, name=name, at=datetime.now(UTC), cost=cost)
 
 
-def _opened(home: Path, what: str, ask: Callable[[str], str]) -> Grant:
+def _opened(home: Path, what: str, ask: Callable[[str], str]) -> UnlockedKey:
     for tries_left in range(_TRIES - 1, -1, -1):
         passphrase = ask(f"Passphrase, to sign: {what}: ")
         try:

@@ -19,18 +19,9 @@ from tacit.domain.errors import NotPermitted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
-    class Sitting(Protocol):
-        """An unlocked key."""
-
-        @property
-        def signers(self) -> Signers:
-            """The signers that the key vouches for."""
-
-        def sign(self, body: Mapping[str, Any]) -> str:
-            """Sign a statement."""
-
+    from tacit.config.signing_key import UnlockedKey
 
 FILE_NAME, KEY_FILE = "signers", "signing-key.json"
 SYSTEM_FILE = "/etc/tacit/signers"
@@ -178,35 +169,35 @@ def _opened(key: bytes, rest: str) -> dict[str, Any] | None:
     return (_parsed(body) or None) if is_right else None
 
 
-# --- the sitting of this process ------------------------------------------------------------------------------------
+# --- the unlocked key of this process ---------------------------------------------------------------------------------
 
-_sitting: list[Sitting] = []
+_unlocked: list[UnlockedKey] = []
 
 
-def begin_sitting(unlocked: Sitting) -> None:
+def set_unlocked_key(key: UnlockedKey) -> None:
     """Let this process sign until it ends: a person has entered their passphrase in it."""
-    _sitting[:] = [unlocked]
+    _unlocked[:] = [key]
 
 
-def end_sitting() -> None:
+def forget_unlocked_key() -> None:
     """Let this process sign no more."""
-    _sitting.clear()
+    _unlocked.clear()
 
 
-def sitting() -> Sitting | None:
+def unlocked_key() -> UnlockedKey | None:
     """The unlocked key of this process; nothing before a person has entered their passphrase."""
-    return _sitting[0] if _sitting else None
+    return _unlocked[0] if _unlocked else None
 
 
-def require_sitting(what: str) -> Sitting:
+def require_unlocked_key(what: str) -> UnlockedKey:
     """Return the unlocked key of this process; raise `NotPermitted` where no person has entered their passphrase."""
-    if not _sitting:
+    if not _unlocked:
         message = f"{what} needs a person's signature, and nobody has entered a passphrase in this process"
         hint = "run `tacit review` in a terminal, where it asks for the passphrase"
         raise NotPermitted(message, code="needs_passphrase", hint=hint)
-    return _sitting[0]
+    return _unlocked[0]
 
 
 def trusted_signers(home: str | os.PathLike[str]) -> Signers:
     """The signers that count for a home: those that the unlocked key vouches for, else those of the list."""
-    return _sitting[0].signers if _sitting else Signers.read(home)
+    return _unlocked[0].signers if _unlocked else Signers.read(home)

@@ -35,7 +35,7 @@ class KeyCost:
     memory: int = 256 << 20
 
 
-class Grant:
+class UnlockedKey:
     """A person's unlocked key. It signs in this process, and cannot be copied out of it by accident."""
 
     __slots__ = ("_key", "fingerprint", "signers")
@@ -53,7 +53,7 @@ class Grant:
         return f"{self.fingerprint} {self._key.sign(signed_bytes(text)).signature.hex()} {text}"
 
     def __repr__(self) -> str:
-        return f"Grant({self.fingerprint})"
+        return f"UnlockedKey({self.fingerprint})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an unlocked key stays in its process")
@@ -69,7 +69,7 @@ def has_key(home: Path) -> bool:
     return key_file(home).exists()
 
 
-def create_key(home: Path, passphrase: str, *, name: str, at: datetime, cost: KeyCost | None = None) -> Grant:
+def create_key(home: Path, passphrase: str, *, name: str, at: datetime, cost: KeyCost | None = None) -> UnlockedKey:
     """Make a person's first key and a list with it alone. A key that exists is kept aside as `.old`.
 
     What was approved with a key that is not in the list any more has to be confirmed again.
@@ -78,14 +78,14 @@ def create_key(home: Path, passphrase: str, *, name: str, at: datetime, cost: Ke
 
     seed = os.urandom(32)
     public = bytes(SigningKey(seed).verify_key)
-    draft = Grant(seed, Signers())
+    draft = UnlockedKey(seed, Signers())
     own = draft.sign({"what": "signer", "key": public.hex(), "name": name, "at": at.isoformat()})
     _write(home, seed, root=draft.fingerprint, passphrase=passphrase, cost=cost or KeyCost())
     _write_list(home, (own,))
-    return Grant(seed, Signers((own,)))
+    return UnlockedKey(seed, Signers((own,)))
 
 
-def unlock(home: Path, passphrase: str) -> Grant:
+def unlock(home: Path, passphrase: str) -> UnlockedKey:
     """Open a person's key. Raises `NotPermitted` for a wrong passphrase, or where the list of signers was replaced."""
     from nacl.exceptions import CryptoError
     from nacl.secret import SecretBox
@@ -112,23 +112,23 @@ def unlock(home: Path, passphrase: str) -> Grant:
         hint = "try again; if it is lost, or you never chose one, make a new key: tacit config --new-key"
         raise NotPermitted(message, code="wrong_passphrase", hint=hint) from None
     signers = Signers.read(home)
-    grant = Grant(bytes.fromhex(inner["seed"]), signers)
-    if grant.fingerprint not in signers.keys or inner["root"] != signers.root:
+    key = UnlockedKey(bytes.fromhex(inner["seed"]), signers)
+    if key.fingerprint not in signers.keys or inner["root"] != signers.root:
         message = f"{home / FILE_NAME} is not the list of signers that your key belongs to: somebody changed it"
         hint = "restore it from a copy, or begin again with a new key: tacit config --new-key"
         raise NotPermitted(message, code="signers_replaced", hint=hint)
-    return grant
+    return key
 
 
-def add_statement(home: Path, grant: Grant, body: Mapping[str, Any]) -> Grant:
-    """Append a signed line to the list, such as another signer or a policy; return the grant that knows it."""
-    lines = (*grant.signers.lines, grant.sign(body))
+def add_statement(home: Path, key: UnlockedKey, body: Mapping[str, Any]) -> UnlockedKey:
+    """Append a signed line to the list, such as another signer or a policy; return the key that knows it."""
+    lines = (*key.signers.lines, key.sign(body))
     _write_list(home, lines)
-    grant.signers = Signers(lines)
-    return grant
+    key.signers = Signers(lines)
+    return key
 
 
-def add_signer(home: Path, grant: Grant, line: str, *, at: datetime) -> str:
+def add_signer(home: Path, key: UnlockedKey, line: str, *, at: datetime) -> str:
     """Let another person's approvals count: the first line of their list. Returns their name.
 
     Raises `Mistake` unless the line is a key that signed itself.
@@ -138,7 +138,7 @@ def add_signer(home: Path, grant: Grant, line: str, *, at: datetime) -> str:
         message = "this is not another person's list of signers"
         raise Mistake(message, code="not_a_signer", hint=f"ask them for their file {FILE_NAME}, in their ~/.tacit")
     name = str(body.get("name", ""))
-    add_statement(home, grant, {"what": "signer", "key": body["key"], "name": name, "at": at.isoformat()})
+    add_statement(home, key, {"what": "signer", "key": body["key"], "name": name, "at": at.isoformat()})
     return name
 
 

@@ -35,7 +35,7 @@ class Candidate:
         return lowest_of(self.content, self.origins)
 
 
-class Decision(StrEnum):
+class GateDecision(StrEnum):
     """The gate's answers."""
 
     ACCEPT = "accept"
@@ -102,7 +102,7 @@ class Finding:
 class Verdict:
     """The gate's decision on one candidate, or on a trajectory without a candidate, with all findings."""
 
-    decision: Decision
+    decision: GateDecision
     findings: tuple[Finding, ...]
     at: datetime
     relation: Relation = Relation.NEW

@@ -2,7 +2,7 @@
 
 First `_Judgement` finds what the candidate is to the library: a new skill, the next version of a known one, a
 confirmation of one, or nothing. Then it makes what is to be stored. By default a person decides on everything that is
-stored (`Decision.HOLD`: it waits for a person). Only the open policy accepts by itself, and only machine-verified
+stored (`GateDecision.HOLD`: it waits for a person). Only the open policy accepts by itself, and only machine-verified
 successes of several sessions, without external origin and without findings of severity medium or higher. Grave findings
 quarantine a version instead of rejecting it, so that a person can see why and decide.
 
@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Candidate, Finding, GateDecision, Relation, Severity, Verdict
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
 from tacit.domain.skill import (
@@ -145,9 +145,9 @@ NAME_LENGTH_MAX = 64
 SUMMARY_MAX = 12
 """Findings that the reason of a version's first transition repeats; the verdict has all."""
 _FIRST_STATUS = {
-    Decision.ACCEPT: Status.TRIAL,
-    Decision.HOLD: Status.CANDIDATE,
-    Decision.QUARANTINE: Status.QUARANTINED,
+    GateDecision.ACCEPT: Status.TRIAL,
+    GateDecision.HOLD: Status.CANDIDATE,
+    GateDecision.QUARANTINE: Status.QUARANTINED,
 }
 
 
@@ -181,7 +181,7 @@ def judge(
     match related.relation:
         case Relation.NONE:
             findings = [*related.findings, *safety(related.candidate)]
-            return GateResult(verdict=judgement.verdict(related, Decision.REJECT, findings))
+            return GateResult(verdict=judgement.verdict(related, GateDecision.REJECT, findings))
         case Relation.REINFORCE:
             return judgement.confirm(related)
         case Relation.NEW | Relation.MERGE:
@@ -199,7 +199,7 @@ def nearest_skill(
 def rejection(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
     """Return the verdict on a trajectory that yields no candidate."""
     return Verdict(
-        decision=Decision.REJECT,
+        decision=GateDecision.REJECT,
         relation=Relation.NONE,
         findings=tuple(findings),
         at=at,
@@ -335,7 +335,7 @@ class _Judgement:
         assert related.target is not None
         stored, findings = related.target, [*related.findings, *safety(related.candidate)]
         move = self._earned_trial(related.candidate, stored, findings)
-        decision = Decision.ACCEPT if move or stored.status in RECALLABLE else Decision.HOLD
+        decision = GateDecision.ACCEPT if move or stored.status in RECALLABLE else GateDecision.HOLD
         return GateResult(verdict=self.verdict(related, decision, findings, stored.version), transition=move)
 
     def store(self, related: _Related) -> GateResult:
@@ -368,18 +368,18 @@ class _Judgement:
         verdict = self.verdict(related, decision, findings, version)
         return GateResult(verdict=verdict, skill=skill, version=version, transition=transition)
 
-    def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[Decision, CodedReason | None]:
+    def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[GateDecision, CodedReason | None]:
         """Return the decision, and why the open policy does not accept it by itself."""
         if any(each.severity.at_least(Severity.HIGH) for each in findings):
-            return Decision.QUARANTINE, None
+            return GateDecision.QUARANTINE, None
         if candidate.lowest_origin is Origin.EXTERNAL and self._policy.strictness is Strictness.STRICT:
-            return Decision.QUARANTINE, None
+            return GateDecision.QUARANTINE, None
         if self._policy.strictness is not Strictness.OPEN:
-            return Decision.HOLD, None
+            return GateDecision.HOLD, None
         if not is_machine_verified(candidate):
-            return Decision.HOLD, coded(GateReason.NOT_MACHINE_VERIFIED)
+            return GateDecision.HOLD, coded(GateReason.NOT_MACHINE_VERIFIED)
         reason = reason_against_acceptance(candidate, findings, self._policy) or self._missing_evidence(candidate)
-        return (Decision.HOLD, reason) if reason else (Decision.ACCEPT, None)
+        return (GateDecision.HOLD, reason) if reason else (GateDecision.ACCEPT, None)
 
     def _earned_trial(self, candidate: Candidate, stored: StoredVersion, findings: list[Finding]) -> Transition | None:
         """Return the transition to trial if the same content waits and the new attempts prove it."""
@@ -405,7 +405,7 @@ class _Judgement:
         return [*examination.findings, *new_capability(examination.needs, approved)]
 
     def verdict(
-        self, related: _Related, decision: Decision, findings: list[Finding], version: SkillVersion | None = None
+        self, related: _Related, decision: GateDecision, findings: list[Finding], version: SkillVersion | None = None
     ) -> Verdict:
         """Return the verdict on the candidate, or on the version that it became or confirms."""
         content = version.content if version else related.candidate.content

@@ -29,7 +29,7 @@ from tacit.text.capabilities import added, capabilities_text
 _FROM_ORIGINS = frozenset({"external_text", "model_wording"})
 
 
-class Review(StrEnum):
+class PersonDecision(StrEnum):
     """What a person may decide about a version."""
 
     APPROVE = "approve"
@@ -40,16 +40,16 @@ class Review(StrEnum):
 
 
 _AFTER = {
-    Review.APPROVE: Status.TRIAL,
-    Review.REJECT: Status.REJECTED,
-    Review.RETIRE: Status.RETIRED,
-    Review.RESTORE: Status.TRIAL,
+    PersonDecision.APPROVE: Status.TRIAL,
+    PersonDecision.REJECT: Status.REJECTED,
+    PersonDecision.RETIRE: Status.RETIRED,
+    PersonDecision.RESTORE: Status.TRIAL,
 }
 
 
 def decide(
     stored: StoredVersion,
-    decision: Review | str,
+    decision: PersonDecision | str,
     *,
     by: str,
     at: datetime,
@@ -62,22 +62,22 @@ def decide(
     `reopened` is the status in which a version waits when it is reopened.
     """
     try:
-        decision = Review(decision)
+        decision = PersonDecision(decision)
     except ValueError:
-        hint = f"use one of: {', '.join(Review)}"
+        hint = f"use one of: {', '.join(PersonDecision)}"
         raise Mistake(f"unknown decision {decision!r}", code="unknown_decision", hint=hint) from None
     name = stored.version.name
     if content_hash and content_hash != stored.version.hash:
         hint = f"look at it again (tacit skills show {stored.version.id}), then decide"
         raise StaleVersion(f"`{name}` has changed since it was shown: its content hash differs", hint=hint)
-    if decision is Review.APPROVE and stored.status in (Status.TRIAL, Status.TRUSTED):
+    if decision is PersonDecision.APPROVE and stored.status in (Status.TRIAL, Status.TRUSTED):
         message = f"`{name}` is already approved ({stored.status})"
         raise IllegalTransition(message, code="already_approved", hint="nothing to do")
-    if decision is Review.RESTORE and stored.status not in (Status.RETIRED, Status.STALE):
+    if decision is PersonDecision.RESTORE and stored.status not in (Status.RETIRED, Status.STALE):
         is_rejected = stored.status is Status.REJECTED
         hint = "reopen it instead" if is_rejected else "only a retired or stale version can be restored"
         raise IllegalTransition(f"`{name}` is {stored.status}, not retired", code="not_restorable", hint=hint)
-    after = reopened if decision is Review.REOPEN else _AFTER[decision]
+    after = reopened if decision is PersonDecision.REOPEN else _AFTER[decision]
     reason = reason or coded(GateReason.DECIDED_BY_PERSON, decision=str(decision))
     return change_status(stored, after, reason, by=by, at=at)
 

@@ -7,14 +7,12 @@ recallable with today's checks, and takes versions out of use whose approval is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import takewhile
 
-from tacit.config.location import is_tracked
-from tacit.config.signers import approval_body, require_sitting, sitting
-from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.config.signers import approval_body, require_unlocked_key, unlocked_key
+from tacit.domain.candidate import GateDecision, Relation, Verdict
 from tacit.domain.care import MIRROR
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
@@ -32,10 +30,9 @@ from tacit.gate.content_checks import (
 )
 from tacit.gate.findings import GateReason, finding, reason_sentence
 from tacit.gate.formation_policy import reason_against_acceptance
-from tacit.gate.mark_sources import MarkSource, sources_of_marks
 from tacit.gate.quarantine import last_waiting_status, withheld
 from tacit.gate.review_rules import (
-    Review,
+    PersonDecision,
     approve,
     change_status,
     check_approval,
@@ -48,7 +45,6 @@ from tacit.gate.review_rules import (
     unbound_findings,
     unlocked_tools,
 )
-from tacit.gate.support import Support, by_support, is_weak, support_of
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
@@ -57,7 +53,7 @@ from tacit.text.redaction import redact
 
 BY_RECHECK = "tacit.recheck"
 """`by` of a transition that Tacit makes by itself after a recheck."""
-_Decisions = list[tuple[str, Review, CodedReason]]
+_Decisions = list[tuple[str, PersonDecision, CodedReason]]
 """Version id, decision and reason, in the order in which they are carried out."""
 
 
@@ -92,25 +88,6 @@ class Reviews:
         """Return a version as programs may see it: without its text if it is quarantined."""
         return withheld(self._store, stored)
 
-    def support(self, version: SkillVersion) -> Support:
-        """Return what speaks for and against a version: how many attempts show it, a few places, and doubts."""
-        return support_of(self._store, version)
-
-    def sources(self, version: SkillVersion) -> dict[str, tuple[MarkSource, ...]]:
-        """Return where the text of each field that is marked as from outside comes from."""
-        project = self._context.project
-
-        def is_own(path: str) -> bool:
-            return project is not None and (project / path).is_file() and is_tracked(str(project), path)
-
-        return sources_of_marks(self._store, version, is_tracked=cache(is_own))
-
-    def ranked(self, waiting: Sequence[StoredVersion]) -> tuple[list[StoredVersion], list[StoredVersion]]:
-        """Return what waits, best supported first, and the weak ones apart."""
-        ordered = by_support(self._store, waiting)
-        weak = [stored for stored in ordered if is_weak(self._store, stored)]
-        return [stored for stored in ordered if stored not in weak], weak
-
     def last_approved(self, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
         """Return the version of a skill that a person approved last, with the approval; without one, the current version."""
         versions = self._store.versions(stored.skill.id)
@@ -132,7 +109,7 @@ class Reviews:
     def decide(
         self,
         version_id: str,
-        decision: Review | str,
+        decision: PersonDecision | str,
         *,
         by: str,
         reason: str | CodedReason = "",
@@ -184,9 +161,11 @@ class Reviews:
         target = queries.find(self._store, version_id)
         reason = coded(GateReason.ROLLED_BACK, version=target.version.id)
         later = [each for each in self._store.versions(target.skill.id) if each.sequence > target.sequence]
-        decisions = [(each.version.id, Review.RETIRE, reason) for each in later if each.status in RECALLABLE]
+        decisions = [(each.version.id, PersonDecision.RETIRE, reason) for each in later if each.status in RECALLABLE]
         if target.status not in RECALLABLE:
-            again = Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else Review.APPROVE
+            again = (
+                PersonDecision.RESTORE if target.status in (Status.RETIRED, Status.STALE) else PersonDecision.APPROVE
+            )
             decisions.append((target.version.id, again, reason))
         if not decisions:
             message = f"`{target.version.name}` {version_id} is already current"
@@ -201,8 +180,8 @@ class Reviews:
             raise Mistake("say why it is invalid", code="reason_missing", hint=hint)
         versions = self._store.versions(stored.skill.id)
         why = coded(GateReason.INVALID, why=redact(reason.strip()).text)
-        used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
-        waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in WAITING]
+        used = [(v.version.id, PersonDecision.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
+        waiting = [(v.version.id, PersonDecision.REJECT, why) for v in versions if v.status in WAITING]
         if not used and not waiting:
             raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
         return self._decide_all([*used, *waiting], by=by)
@@ -303,15 +282,15 @@ class Reviews:
         """Sign again what was approved before, with the values that were confirmed then."""
         stored = queries.find(self._store, version_id)
         ticked = self._confirmed_before(stored, examine_version(stored.version))
-        return self.decide(stored.version.id, Review.APPROVE, by=by, ticked=ticked)
+        return self.decide(stored.version.id, PersonDecision.APPROVE, by=by, ticked=ticked)
 
     def _signed(self, stored: StoredVersion, approval: Approval) -> Approval:
         """Sign an approval with the person's unlocked key; where the store needs no signature it may stay unsigned."""
-        if self._store.signers is None and sitting() is None:
+        if self._store.signers is None and unlocked_key() is None:
             return approval
-        grant = require_sitting(f"the approval of `{stored.version.name}`")
+        key = require_unlocked_key(f"the approval of `{stored.version.name}`")
         if self._store.signers is not None:
-            self._store.require_signatures(grant.signers)  # the key may have been made after the store was opened
+            self._store.require_signatures(key.signers)  # the key may have been made after the store was opened
         text = split_standing(publishing.text_for_hooks(self._store, stored))[0]
         body = approval_body(
             content_hash=stored.version.hash,
@@ -325,7 +304,7 @@ class Reviews:
             at=approval.at.isoformat(),
             text=text,
         )
-        return replace(approval, signed=grant.sign(body))
+        return replace(approval, signed=key.sign(body))
 
     # --- rechecks ---
 
@@ -357,7 +336,7 @@ class Reviews:
                 continue  # already rechecked with these checks
             with store.transaction():
                 verdict = self._record(self._recheck(stored, ignored=GateReason.POLICY_CHANGED), by=BY_RECHECK)
-            if verdict.decision is not Decision.ACCEPT:
+            if verdict.decision is not GateDecision.ACCEPT:
                 withdrawn.append(verdict)
         return withdrawn
 
@@ -390,7 +369,9 @@ class Reviews:
         if found.after is not None:
             reasons = joined_text([coded(GateReason.APPROVAL_NO_LONGER_HOLDS), *found.reasons])
             self._store.add_transition(found.stored.transition_to(found.after, reasons, by=by, at=at))
-        decision = {None: Decision.ACCEPT, Status.QUARANTINED: Decision.QUARANTINE}.get(found.after, Decision.HOLD)
+        decision = {None: GateDecision.ACCEPT, Status.QUARANTINED: GateDecision.QUARANTINE}.get(
+            found.after, GateDecision.HOLD
+        )
         stale = [finding("approval_stale", why=reason_sentence(reason)) for reason in found.reasons]
         verdict = Verdict(
             decision=decision,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.candidate import GateDecision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
 
 if TYPE_CHECKING:  # reports are loaded without the learning code
@@ -23,28 +23,28 @@ class LearningReport:
     settled: tuple[Transition, ...] = ()
     """Status changes from verified evidence: trusted, back on trial, suspended, retired."""
 
-    def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
+    def _decided(self, decision: GateDecision) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
 
     @property
     def accepted(self) -> tuple[Verdict, ...]:
         """Skills that are on trial now."""
-        return self._decided(Decision.ACCEPT)
+        return self._decided(GateDecision.ACCEPT)
 
     @property
     def held(self) -> tuple[Verdict, ...]:
         """Waiting for review."""
-        return self._decided(Decision.HOLD)
+        return self._decided(GateDecision.HOLD)
 
     @property
     def quarantined(self) -> tuple[Verdict, ...]:
         """Quarantined as suspicious."""
-        return self._decided(Decision.QUARANTINE)
+        return self._decided(GateDecision.QUARANTINE)
 
     @property
     def rejected(self) -> tuple[Verdict, ...]:
         """Rejected, each with its reason."""
-        return self._decided(Decision.REJECT)
+        return self._decided(GateDecision.REJECT)
 
     @property
     def reinforced(self) -> tuple[Verdict, ...]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 
-from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
+from tacit.domain.candidate import Candidate, Finding, GateDecision, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Evidence
@@ -161,7 +161,7 @@ class Maintenance:
             if stored.status in _GONE:  # turned down since the plan was made
                 raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
         verdict = self._admission.admit_in_scope(candidate)
-        if verdict.decision is Decision.REJECT:
+        if verdict.decision is GateDecision.REJECT:
             why = "; ".join(each.message for each in verdict.findings[:2])
             raise GateRefusal(f"the gate rejected it: {why}", code="rejected_by_gate")
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tacit.domain.candidate import Candidate, Decision, Relation
+from tacit.domain.candidate import Candidate, GateDecision, Relation
 from tacit.domain.care import Advice, Care, CareKind, CareReason
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
@@ -29,7 +29,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
 from tacit.gate.duplicates import disagreement
-from tacit.gate.review_rules import Review
+from tacit.gate.review_rules import PersonDecision
 from tacit.gate.reviews import Reviews
 from tacit.maintain.portability import SECRET, portability, suggest
 from tacit.maintain.promotion_rules import (
@@ -333,7 +333,7 @@ def _require_promotable(stored: StoredVersion, scope: Scope) -> None:
 
 def _admitted(there: StoreContext, made: Candidate) -> StoredVersion:
     content, verdict = made.content, Admission(there).admit_in_scope(made)
-    if verdict.decision is Decision.REJECT or not verdict.version_id:
+    if verdict.decision is GateDecision.REJECT or not verdict.version_id:
         reasons = "; ".join(finding.message for finding in verdict.findings[:3])
         why = f"`{content.name}` was rejected at {there.scope}: {reasons}"
         raise GateRefusal(why, code="rejected_by_gate", hint="fix it, then promote it")
@@ -357,7 +357,7 @@ def _approve(there: StoreContext, stored: StoredVersion, request: PromotionReque
         raise GateRefusal(why, code="turned_down_there", hint=hint)
     Reviews(there).decide(
         stored.version.id,
-        Review.APPROVE,
+        PersonDecision.APPROVE,
         by=request.by,
         reason=f"promoted from {request.source.project or 'here'} by a person",
         content_hash=stored.version.hash,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.signers import sitting
+from tacit.config.signers import unlocked_key
 from tacit.domain.errors import NotPermitted
 
 PERSON_ONLY = frozenset(
@@ -45,7 +45,7 @@ class Caller:
     @property
     def is_person(self) -> bool:
         """Whether a person has entered their passphrase, or nothing says that this terminal is an agent's."""
-        return not self.environment.agent_markers and (sitting() is not None or self.at_terminal)
+        return not self.environment.agent_markers and (unlocked_key() is not None or self.at_terminal)
 
     def require_person(self, verb: str) -> None:
         """Raise `NotPermitted` unless the caller may do this; its code says why."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tacit.config.passphrase import new_key_at_terminal, unlock_at_terminal
-from tacit.config.signers import FILE_NAME, KEY_FILE, Signers, end_sitting, sitting
-from tacit.config.signing_key import Grant, KeyCost, add_signer, add_statement, create_key, unlock
+from tacit.config.signers import FILE_NAME, KEY_FILE, Signers, forget_unlocked_key, unlocked_key
+from tacit.config.signing_key import KeyCost, UnlockedKey, add_signer, add_statement, create_key, unlock
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage
 from tests.person import CHEAP, PASSPHRASE, give_key
 from tests.raising import raises
@@ -25,18 +25,25 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def made(folder: Path, name: str = "bo") -> Grant:
+def made(folder: Path, name: str = "bo") -> UnlockedKey:
     return create_key(folder, "another passphrase", name=name, at=NOW, cost=CHEAP)
 
 
 def test_what_the_key_signs_counts_and_nothing_else(home: Path, tmp_path: Path) -> None:
-    grant, stranger = unlock(home, PASSPHRASE), made(tmp_path / "bo")
-    signed = grant.sign({"what": "approve", "hash": "é\n"})
+    key, stranger = unlock(home, PASSPHRASE), made(tmp_path / "bo")
+    signed = key.sign({"what": "approve", "hash": "é\n"})
     signers = Signers.read(home)
     assert signers.verified(signed) == {"what": "approve", "hash": "é\n"}
     assert signers.verified(stranger.sign({"what": "approve"})) is None
-    key, signature, body = signed.split(" ", 2)
-    for broken in ("", " ", key, f"{key} zz {body}", f"{key} {signature} {body} ", f"{key} {signature[:-2]}00 {body}"):
+    name, signature, body = signed.split(" ", 2)
+    for broken in (
+        "",
+        " ",
+        signer,
+        f"{signer} zz {body}",
+        f"{signer} {signature} {body} ",
+        f"{signer} {signature[:-2]}00 {body}",
+    ):
         assert signers.verified(broken) is None
     assert signers.verified(f"{stranger.fingerprint} {signature} {body}") is None
 
@@ -114,26 +121,26 @@ def test_only_a_signed_word_allows_the_open_policy(home: Path, tmp_path: Path) -
     with (home / FILE_NAME).open("a") as file:
         file.write(stranger.signers.lines[-1] + "\n")
     assert not Signers.read(home).allows_open
-    grant = add_statement(home, unlock(home, PASSPHRASE), {"what": "policy", "strictness": "open"})
+    key = add_statement(home, unlock(home, PASSPHRASE), {"what": "policy", "strictness": "open"})
     assert Signers.read(home).allows_open
-    add_statement(home, grant, {"what": "policy", "strictness": "strict"})
+    add_statement(home, key, {"what": "policy", "strictness": "strict"})
     assert not Signers.read(home).allows_open
 
 
 def test_the_first_question_makes_the_key_and_later_ones_open_it(tmp_path: Path) -> None:
-    end_sitting()
+    forget_unlocked_key()
     home, asked = tmp_path / "new", list[str]()
 
     def ask(question: str) -> str:
         asked.append(question)
         return "several words here"
 
-    grant = new_key_at_terminal(home, name="ann", ask=ask, cost=CHEAP)
+    key = new_key_at_terminal(home, name="ann", ask=ask, cost=CHEAP)
     assert len(asked) == 2
     opened = unlock_at_terminal(home, "approve lint", name="ann", ask=ask)
-    assert (opened.fingerprint, len(asked)) == (grant.fingerprint, 3)
+    assert (opened.fingerprint, len(asked)) == (key.fingerprint, 3)
     assert "approve lint" in asked[-1]
-    assert unlock_at_terminal(home, "approve more", name="ann", ask=ask) is opened is sitting()
+    assert unlock_at_terminal(home, "approve more", name="ann", ask=ask) is opened is unlocked_key()
     assert len(asked) == 3, "once for a process"
 
 
@@ -147,13 +154,13 @@ def test_two_different_passphrases_make_no_key(tmp_path: Path) -> None:
 
 
 def test_a_wrong_passphrase_may_be_corrected_twice(home: Path) -> None:
-    end_sitting()
+    forget_unlocked_key()
     with raises(NotPermitted, "wrong_passphrase"):
         unlock_at_terminal(home, "x", name="ann", ask=lambda _: "wrong")
-    assert sitting() is None
+    assert unlocked_key() is None
     answers = iter(["wrong", "wrong again", PASSPHRASE])
     unlock_at_terminal(home, "x", name="ann", ask=lambda _: next(answers))
-    assert sitting() is not None
+    assert unlocked_key() is not None
 
 
 def test_a_new_key_keeps_the_old_files_aside(home: Path) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tacit.domain.archive import Descent, is_purge_tombstone
-from tacit.domain.candidate import Decision, Finding, Verdict
+from tacit.domain.candidate import Finding, GateDecision, Verdict
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Assessment, Grade, Outcome, Reliability, Use
 from tacit.domain.scope import Level, Scope
@@ -165,7 +165,7 @@ def test_uses_at_different_times_are_different_uses():
 
 def test_a_verdict_lists_its_rules_in_order():
     found = (Finding(rule="b", message=""), Finding(rule="a", message=""))
-    assert Verdict(decision=Decision.HOLD, findings=found, at=NOW).reasons == ("b", "a")
+    assert Verdict(decision=GateDecision.HOLD, findings=found, at=NOW).reasons == ("b", "a")
 
 
 def test_a_selection_without_items_has_abstained_and_an_item_shows_its_version():

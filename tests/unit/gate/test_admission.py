@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tacit
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tests.unit.features.evaluate.test_learning_to_act import episodes
 
 SHOWN = [("power",), ("valve",), ("water",)] * 4
@@ -27,7 +27,7 @@ def test_what_was_captured_without_trust_is_learned_from_again_with_it() -> None
     assert late.learn().trajectories == len(documents)
     assert contents(late) == contents(at_once)
     verdicts = late.context.store.verdicts(trajectory_id=late.context.store.episodes()[0].id)
-    assert any(verdict.decision is Decision.REJECT and "unverified" in verdict.reasons for verdict in verdicts)
+    assert any(verdict.decision is GateDecision.REJECT and "unverified" in verdict.reasons for verdict in verdicts)
     assert list(late.archive.verify()) == []
 
 

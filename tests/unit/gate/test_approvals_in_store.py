@@ -11,7 +11,7 @@ import pytest
 from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
-from tacit.domain.candidate import Decision, Finding, Severity
+from tacit.domain.candidate import Finding, GateDecision, Severity
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, StaleVersion
 from tacit.domain.lifecycle import Status, Transition, coded, parse_reasons
 from tacit.domain.reason_code import ReasonCode
@@ -212,7 +212,7 @@ def test_learning_takes_back_what_new_checks_object_to_once(
     assert memory.learn().verdicts == ()
     look_out("zebra", Severity.MEDIUM)
     [verdict] = memory.learn().verdicts
-    assert (verdict.version_id, verdict.decision) == (version_id, Decision.HOLD)
+    assert (verdict.version_id, verdict.decision) == (version_id, GateDecision.HOLD)
     assert "approval_stale" in verdict.reasons
     assert status(memory, version_id) is Status.CANDIDATE
     assert status(memory, kept) is Status.TRIAL
@@ -442,7 +442,7 @@ FINDINGS_OF_GATE = {"secret", "external_text"}
 def test_review_and_recheck_see_every_finding_that_the_gate_saw(make: Callable[..., Tacit]) -> None:
     memory = make()
     verdict = memory.propose(dataclasses.replace(CALM, body=f"Use {KEY}."), by="ann", origin=Origin.EXTERNAL)
-    assert verdict.decision is Decision.QUARANTINE
+    assert verdict.decision is GateDecision.QUARANTINE
     assert set(verdict.reasons) >= FINDINGS_OF_GATE
     assert set(memory.reviews.examine(verdict.version_id).findings) == {
         each for each in verdict.findings if each.rule not in {"one_time_task", "waits_for_a_person"}
@@ -462,7 +462,7 @@ def test_an_approval_that_does_not_name_a_secret_no_longer_holds(make: Callable[
     memory.context.store.add_transition(decide(stored, "approve", by="ann", at=NOW))
     memory.context.store.add(given)
     [verdict] = memory.learn().verdicts
-    assert verdict.decision is Decision.QUARANTINE
+    assert verdict.decision is GateDecision.QUARANTINE
     [transition] = memory.context.store.transitions(version_id)[-1:]
     assert transition.after is Status.QUARANTINED
     [reason] = [each for each in parse_reasons(transition.reason) or () if each.code == GateReason.NEW_FINDING]

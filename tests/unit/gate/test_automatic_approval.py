@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status, coded
 from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, filled_fields
@@ -84,7 +84,7 @@ def test_only_machine_verified_successes_count(assessment):
 
 def test_two_sessions_are_enough_for_the_open_dial():
     found = judged(grounded(None, "t_1", "t_2"))
-    assert found.verdict.decision is Decision.ACCEPT
+    assert found.verdict.decision is GateDecision.ACCEPT
     assert found.transition
     assert found.transition.after is Status.TRIAL
 
@@ -96,27 +96,27 @@ def waits(what: str):
 
 def test_one_session_is_not_and_the_reason_is_reported():
     found = judged(grounded(None, "t_2", "t_3"))
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert waits("it") in found.verdict.findings
 
 
 def test_what_no_machine_verified_waits_and_the_reason_is_reported():
     found = judged(grounded(None, "t_1", "t_2", assessment=Assessment(outcome=Outcome.SUCCESS, grade=Grade.HUMAN)))
     why = reason_sentence(coded(GateReason.NOT_MACHINE_VERIFIED))
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert finding("waits_for_a_person", why=why) in found.verdict.findings
 
 
 def test_a_person_may_ask_for_more():
     assert (
         judged(grounded(None, "t_1", "t_2"), policy=dataclasses.replace(OPEN, independent_successes=3)).verdict.decision
-        is Decision.HOLD
+        is GateDecision.HOLD
     )
     alone = dataclasses.replace(OPEN, independent_successes=1)
-    assert judged(grounded(None, "t_1"), policy=alone).verdict.decision is Decision.ACCEPT
+    assert judged(grounded(None, "t_1"), policy=alone).verdict.decision is GateDecision.ACCEPT
     none = dataclasses.replace(OPEN, independent_successes=0)
     unseen = dataclasses.replace(grounded(None, "t_1"), provenance=Provenance(made_by="x"))
-    assert judged(unseen, policy=none).verdict.decision is Decision.HOLD, "nothing behind it is never enough"
+    assert judged(unseen, policy=none).verdict.decision is GateDecision.HOLD, "nothing behind it is never enough"
 
 
 def test_a_step_that_only_one_session_took_is_not_carried_in_by_the_others():
@@ -124,7 +124,7 @@ def test_a_step_that_only_one_session_took_is_not_carried_in_by_the_others():
     lone = dict(whole.provenance.grounding) | {"steps.3": (Span("t_1", 3),)}
     made = dataclasses.replace(whole, provenance=dataclasses.replace(whole.provenance, grounding=lone))
     found = judged(made)
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert waits("step 4") in found.verdict.findings
 
 
@@ -132,24 +132,24 @@ def test_an_ungrounded_step_of_what_was_learned_waits():
     whole = grounded(None, "t_1", "t_2")
     holes = {path: spans for path, spans in whole.provenance.grounding.items() if path != "steps.1"}
     found = judged(dataclasses.replace(whole, provenance=dataclasses.replace(whole.provenance, grounding=holes)))
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert "ungrounded_step" in found.verdict.reasons
 
 
 def test_a_standing_order_waits_however_often_it_was_seen():
     steps = tuple(dataclasses.replace(step, text=f"Always: {step.text}") for step in MIGRATE)
     found = judged(grounded(content(steps=steps), "t_1", "t_2"))
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert "standing_order" in found.verdict.reasons
 
 
 def test_one_field_from_outside_waits_however_often_it_was_seen():
     made = content()
     origins = dict.fromkeys(filled_fields(made), Origin.AGENT)
-    assert judged(grounded(made, "t_1", "t_2", origins=origins)).verdict.decision is Decision.ACCEPT
+    assert judged(grounded(made, "t_1", "t_2", origins=origins)).verdict.decision is GateDecision.ACCEPT
     for path in origins:
         tainted = grounded(made, "t_1", "t_2", origins={**origins, path: Origin.EXTERNAL})
-        assert judged(tainted).verdict.decision is Decision.HOLD, path
+        assert judged(tainted).verdict.decision is GateDecision.HOLD, path
 
 
 def test_the_same_content_seen_again_goes_on_trial_once_enough_sessions_show_it():
@@ -161,7 +161,7 @@ def test_the_same_content_seen_again_goes_on_trial_once_enough_sessions_show_it(
     assert found.transition.version_id == waits.version.id
     assert found.transition.content_hash == waits.version.hash
     assert found.transition.reason == GateReason.POLICY_ACCEPTED
-    assert found.verdict.decision is Decision.ACCEPT
+    assert found.verdict.decision is GateDecision.ACCEPT
 
 
 @pytest.mark.parametrize("status", [Status.QUARANTINED, Status.STALE, Status.RETIRED, Status.TRIAL])
@@ -184,12 +184,12 @@ def test_no_other_dial_counts_evidence(strictness):
     waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(content()), Origin.AGENT))
     policy = Policy(strictness=strictness)
     assert judged(grounded(None, "t_1", "t_2"), [waits], policy=policy).transition is None
-    assert judged(grounded(None, "t_1", "t_2"), policy=policy).verdict.decision is Decision.HOLD
+    assert judged(grounded(None, "t_1", "t_2"), policy=policy).verdict.decision is GateDecision.HOLD
 
 
 def test_where_nobody_counts_successes_there_are_none():
     alone = dataclasses.replace(OPEN, independent_successes=1)
-    assert judge(grounded(None, "t_1"), (), alone, at=NOW).verdict.decision is Decision.HOLD
+    assert judge(grounded(None, "t_1"), (), alone, at=NOW).verdict.decision is GateDecision.HOLD
 
 
 def test_work_inside_the_workspace_needs_no_person():

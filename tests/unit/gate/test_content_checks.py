@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Decision, Finding, Severity
+from tacit.domain.candidate import Finding, GateDecision, Severity
 from tacit.domain.errors import Outage
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import (
@@ -88,7 +88,7 @@ def test_an_undeclared_capability_sets_a_candidate_apart_under_every_dial():
     )
     for strictness in Strictness:
         found = judge(candidate(made), (), Policy(strictness=strictness), at=NOW)
-        assert found.verdict.decision is Decision.QUARANTINE
+        assert found.verdict.decision is GateDecision.QUARANTINE
         assert "undeclared_capability" in found.verdict.reasons
         assert found.transition
         assert found.transition.after is Status.QUARANTINED

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Decision, Finding, Relation
+from tacit.domain.candidate import Finding, GateDecision, Relation
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Level, Scope
@@ -29,7 +29,7 @@ def judged(made=None, known=(), *, policy=STANDARD):
 
 def test_by_default_a_person_decides_on_everything():
     found = judged()
-    assert (found.verdict.decision, found.verdict.relation) == (Decision.HOLD, Relation.NEW)
+    assert (found.verdict.decision, found.verdict.relation) == (GateDecision.HOLD, Relation.NEW)
     assert found.version
     assert found.skill
     assert found.transition
@@ -41,16 +41,16 @@ def test_by_default_a_person_decides_on_everything():
 
 
 def test_the_open_dial_admits_what_is_machine_verified_and_clean():
-    assert judge(candidate(), (), OPEN, at=NOW).verdict.decision is Decision.HOLD, "nobody counts its successes"
+    assert judge(candidate(), (), OPEN, at=NOW).verdict.decision is GateDecision.HOLD, "nobody counts its successes"
     found = judged(policy=OPEN)
-    assert found.verdict.decision is Decision.ACCEPT
+    assert found.verdict.decision is GateDecision.ACCEPT
     assert found.transition
     assert found.transition.after is Status.TRIAL
 
 
 @pytest.mark.parametrize("policy", [STANDARD, STRICT])
 def test_no_other_dial_admits_anything_by_itself(policy):
-    assert judged(policy=policy).verdict.decision is Decision.HOLD
+    assert judged(policy=policy).verdict.decision is GateDecision.HOLD
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_no_other_dial_admits_anything_by_itself(policy):
     ids=["human-verified", "no attempt", "self-reported", "external text", "origin unknown"],
 )
 def test_even_the_open_dial_holds_the_rest_for_a_person(made):
-    assert judged(made, policy=OPEN).verdict.decision is Decision.HOLD
+    assert judged(made, policy=OPEN).verdict.decision is GateDecision.HOLD
 
 
 def test_strict_sets_external_text_apart():
     found = judged(candidate(origins=ONE_EXTERNAL), policy=STRICT)
-    assert found.verdict.decision is Decision.QUARANTINE
+    assert found.verdict.decision is GateDecision.QUARANTINE
     assert found.transition
     assert found.transition.after is Status.QUARANTINED
-    assert judged(candidate(origins=ONE_EXTERNAL)).verdict.decision is Decision.HOLD
+    assert judged(candidate(origins=ONE_EXTERNAL)).verdict.decision is GateDecision.HOLD
 
 
 @pytest.mark.parametrize("policy", [OPEN, STANDARD, STRICT])
@@ -82,7 +82,7 @@ def test_strict_sets_external_text_apart():
 )
 def test_hidden_characters_and_secrets_are_set_apart_under_every_dial(policy, body):
     found = judged(candidate(content(body=body)), policy=policy)
-    assert found.verdict.decision is Decision.QUARANTINE
+    assert found.verdict.decision is GateDecision.QUARANTINE
     assert {"hidden_characters", "secret"} & set(found.verdict.reasons)
 
 
@@ -97,7 +97,7 @@ def test_hidden_characters_and_secrets_are_set_apart_under_every_dial(policy, bo
 )
 def test_what_is_not_worth_having_is_turned_away_and_nothing_is_kept(made, rule):
     found = judged(made, [stored()], policy=OPEN)
-    assert (found.verdict.decision, found.verdict.relation) == (Decision.REJECT, Relation.NONE)
+    assert (found.verdict.decision, found.verdict.relation) == (GateDecision.REJECT, Relation.NONE)
     assert rule in found.verdict.reasons
     assert found.version is found.skill is found.transition is None
 
@@ -105,7 +105,7 @@ def test_what_is_not_worth_having_is_turned_away_and_nothing_is_kept(made, rule)
 def test_the_same_again_reinforces_and_adds_no_version():
     known = stored()
     found = judged(known=[known])
-    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, Decision.ACCEPT)
+    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, GateDecision.ACCEPT)
     assert (found.verdict.version_id, found.verdict.skill_id) == (known.version.id, known.skill.id)
     assert found.version is None
     assert "near_duplicate" in found.verdict.reasons
@@ -114,7 +114,7 @@ def test_the_same_again_reinforces_and_adds_no_version():
 @pytest.mark.parametrize("status", [Status.CANDIDATE, Status.QUARANTINED, Status.STALE, Status.RETIRED])
 def test_reinforcing_what_is_not_in_use_does_not_bring_it_into_use(status):
     found = judged(known=[stored(status=status)], policy=OPEN)
-    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, Decision.HOLD)
+    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, GateDecision.HOLD)
     assert found.transition is None
 
 
@@ -164,19 +164,19 @@ def test_a_composite_is_not_swallowed_by_its_part():
 @pytest.mark.parametrize("policy", [OPEN, STANDARD, STRICT])
 def test_a_rejected_content_does_not_come_back(policy):
     found = judged(known=[stored(status=Status.REJECTED)], policy=policy)
-    assert (found.verdict.decision, found.version) == (Decision.REJECT, None)
+    assert (found.verdict.decision, found.version) == (GateDecision.REJECT, None)
     assert "rejected_before" in found.verdict.reasons
 
 
 def test_nor_does_it_come_back_in_other_words():
     repeated = candidate(content(description="Add a database migration and then run it"))
-    assert judged(repeated, [stored(status=Status.REJECTED)], policy=OPEN).verdict.decision is Decision.REJECT
+    assert judged(repeated, [stored(status=Status.REJECTED)], policy=OPEN).verdict.decision is GateDecision.REJECT
 
 
 def test_what_is_only_like_something_rejected_waits_for_a_person_and_takes_nothing_from_it():
     refused = stored(content(body="Never do this."), status=Status.REJECTED)
     found = judged(candidate(LONGER), [refused], policy=OPEN)
-    assert (found.verdict.decision, found.verdict.relation) == (Decision.HOLD, Relation.NEW)
+    assert (found.verdict.decision, found.verdict.relation) == (GateDecision.HOLD, Relation.NEW)
     assert "rejected_before" in found.verdict.reasons
     assert found.version
     assert found.version.content == dataclasses.replace(LONGER, name="add-a-migration-2")
@@ -202,7 +202,7 @@ def test_an_edit_of_a_rejected_skill_is_a_new_version_of_it():
     known = stored(status=Status.REJECTED)
     edited = content(description="My words")
     found = judged(candidate(edited, revises=known.skill.id, assessment=None), [known])
-    assert (found.verdict.decision, found.skill) == (Decision.HOLD, known.skill)
+    assert (found.verdict.decision, found.skill) == (GateDecision.HOLD, known.skill)
 
 
 def test_an_edit_that_changes_nothing_is_no_version():
@@ -240,7 +240,7 @@ def test_an_external_origin_is_not_washed_off_by_merging_again():
     second = judged(candidate(longer, origins={"name": Origin.AGENT, "body": Origin.AGENT}), [held], policy=OPEN)
     assert second.version
     assert second.version.lowest_origin is Origin.EXTERNAL
-    assert second.verdict.decision is Decision.HOLD
+    assert second.verdict.decision is GateDecision.HOLD
 
 
 def test_merging_with_something_set_apart_does_not_let_it_out():
@@ -248,7 +248,7 @@ def test_merging_with_something_set_apart_does_not_let_it_out():
     found = judged(candidate(LONGER), [hidden], policy=OPEN)
     assert found.version
     assert "\u202e" in found.version.content.body
-    assert found.verdict.decision is Decision.QUARANTINE
+    assert found.verdict.decision is GateDecision.QUARANTINE
 
 
 def test_a_merged_version_rests_on_the_spans_of_both_sides():
@@ -280,7 +280,7 @@ def test_a_models_words_are_marked_in_a_merged_version_whichever_side_brought_th
     made = judgement.version.provenance
     assert (made.model, made.prompt_version) == ("test:model", "wording-1")
     assert "model_wording" in judgement.verdict.reasons
-    assert judgement.verdict.decision is Decision.HOLD
+    assert judgement.verdict.decision is GateDecision.HOLD
 
 
 def test_every_verdict_names_the_policy_it_was_made_under():
@@ -291,7 +291,7 @@ def test_every_verdict_names_the_policy_it_was_made_under():
 def test_a_trajectory_that_yields_nothing_gets_its_reasons_recorded():
     reasons = [Finding(rule="too_short", message="one step")]
     verdict = rejection(reasons, trajectory_id="t_9", name="say hello", policy=STANDARD, at=NOW)
-    assert (verdict.decision, verdict.relation) == (Decision.REJECT, Relation.NONE)
+    assert (verdict.decision, verdict.relation) == (GateDecision.REJECT, Relation.NONE)
     assert (verdict.trajectory_ids, verdict.reasons, verdict.name) == (("t_9",), ("too_short",), "say hello")
 
 
@@ -316,10 +316,10 @@ def test_a_rewritten_sentence_over_an_unchanged_call_is_pointed_out():
 
 def test_what_is_in_use_word_for_word_is_confirmed_though_too_short_to_be_learned():
     short = content(steps=MIGRATE[:1])
-    assert judged(candidate(short)).verdict.decision is Decision.REJECT
+    assert judged(candidate(short)).verdict.decision is GateDecision.REJECT
     known = stored(short)
     found = judged(candidate(short), [known])
     assert (found.verdict.relation, found.verdict.version_id) == (Relation.REINFORCE, known.version.id)
     assert "too_simple_0_steps" not in found.verdict.reasons
     waiting = stored(short, status=Status.CANDIDATE)
-    assert judged(candidate(short), [waiting]).verdict.decision is Decision.REJECT
+    assert judged(candidate(short), [waiting]).verdict.decision is GateDecision.REJECT

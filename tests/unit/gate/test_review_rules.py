@@ -16,7 +16,7 @@ from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import (
-    Review,
+    PersonDecision,
     approve,
     check_approval,
     decide,
@@ -76,7 +76,7 @@ def test_a_decision_that_the_lifecycle_does_not_allow_is_refused_with_a_next_ste
 def test_a_decision_on_other_content_than_was_seen_is_refused():
     seen, now = stored(status=Status.CANDIDATE), stored(content(body="changed"), status=Status.CANDIDATE)
     with raises(StaleVersion, "stale_version") as refused:
-        decide(now, Review.APPROVE, by="ann", at=NOW, content_hash=seen.version.hash)
+        decide(now, PersonDecision.APPROVE, by="ann", at=NOW, content_hash=seen.version.hash)
     assert now.version.id in refused.value.hint
 
 
@@ -89,7 +89,7 @@ def test_a_decision_needs_a_name(by):
 def test_an_unknown_decision_is_a_mistake_that_names_the_known_ones():
     with raises(Mistake, "unknown_decision") as refused:
         decide(stored(), "bless", by="ann", at=NOW)
-    assert all(decision in refused.value.hint for decision in Review)
+    assert all(decision in refused.value.hint for decision in PersonDecision)
 
 
 def test_a_decision_without_a_reason_says_who_decided():
@@ -243,11 +243,11 @@ def test_weights_are_distinguished():
 @pytest.mark.parametrize(
     ("status", "decision", "recallable"),
     [
-        (Status.CANDIDATE, Review.APPROVE, True),
-        (Status.RETIRED, Review.RESTORE, True),
-        (Status.CANDIDATE, Review.REJECT, False),
-        (Status.TRIAL, Review.RETIRE, False),
-        (Status.TRIAL, Review.REOPEN, False),
+        (Status.CANDIDATE, PersonDecision.APPROVE, True),
+        (Status.RETIRED, PersonDecision.RESTORE, True),
+        (Status.CANDIDATE, PersonDecision.REJECT, False),
+        (Status.TRIAL, PersonDecision.RETIRE, False),
+        (Status.TRIAL, PersonDecision.REOPEN, False),
     ],
 )
 def test_whatever_makes_recallable_needs_an_approval(status, decision, recallable):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity
+from tacit.domain.candidate import Candidate, Finding, GateDecision, Relation, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import (
     READ_INSTRUCTIONS,
@@ -148,7 +148,7 @@ def test_a_persons_edit_is_not_replaced_unseen() -> None:
     found = judged(SECOND, [version(FIRST), version(edit, by="ann", sequence=2)])
     assert found.version
     assert found.transition
-    assert (found.verdict.decision, found.transition.after) == (Decision.HOLD, Status.CANDIDATE)
+    assert (found.verdict.decision, found.transition.after) == (GateDecision.HOLD, Status.CANDIDATE)
     [finding] = [each for each in found.verdict.findings if each.rule == "replaces_an_edit"]
     assert finding.severity is Severity.MEDIUM
     assert "`ann`" in finding.message
@@ -169,8 +169,10 @@ def test_without_an_edit_the_open_dial_admits_it() -> None:
     )
     held = version(FIRST)
     known = dataclasses.replace(held, version=dataclasses.replace(held.version, origins=agents))
-    assert judge(proven, [known], OPEN, at=NOW, successes=len).verdict.decision is Decision.ACCEPT
-    assert judge(proven, [held], OPEN, at=NOW, successes=len).verdict.decision is Decision.HOLD, "of some nobody knows"
+    assert judge(proven, [known], OPEN, at=NOW, successes=len).verdict.decision is GateDecision.ACCEPT
+    assert judge(proven, [held], OPEN, at=NOW, successes=len).verdict.decision is GateDecision.HOLD, (
+        "of some nobody knows"
+    )
 
 
 def test_an_edit_still_counts_while_a_mined_version_over_it_waits() -> None:
@@ -182,7 +184,7 @@ def test_an_edit_still_counts_while_a_mined_version_over_it_waits() -> None:
     found = judged(third, [version(FIRST), edit, held])
     assert found.version
     assert found.version.content.description == "Ann's words"
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
     assert "replaces_an_edit" in found.verdict.reasons
     assert judged(SECOND, [version(FIRST), edit, held]).verdict.relation is Relation.REINFORCE
 
@@ -206,7 +208,7 @@ def test_an_edit_that_was_turned_down_binds_nobody(status: Status) -> None:
 def test_what_a_person_turned_down_does_not_come_back_with_other_counts() -> None:
     refused = version(COUNTED, status=Status.REJECTED, sequence=2)
     found = judged(dataclasses.replace(FIRST, body="x"), [version(SECOND), refused])
-    assert (found.verdict.decision, found.version) == (Decision.REJECT, None)
+    assert (found.verdict.decision, found.version) == (GateDecision.REJECT, None)
     assert "rejected_before" in found.verdict.reasons
 
 
@@ -222,12 +224,12 @@ def test_a_revision_by_anybody_else_is_taken_as_it_is() -> None:
     found = judge(edit, [version(FIRST)], OPEN, at=NOW)
     assert found.version
     assert found.version.content == SECOND
-    assert found.verdict.decision is Decision.HOLD
+    assert found.verdict.decision is GateDecision.HOLD
 
 
 def test_secrets_in_what_a_person_kept_still_set_it_apart() -> None:
     edit = version(dataclasses.replace(FIRST, body="token = ghp_" + "a1B2c3D4e5" * 4), by="ann", sequence=2)
-    assert judged(SECOND, [edit]).verdict.decision is Decision.QUARANTINE
+    assert judged(SECOND, [edit]).verdict.decision is GateDecision.QUARANTINE
 
 
 def test_a_finding_about_an_edit_names_the_first_field_it_would_replace() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tacit.api import Tacit, open_at
 from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy, Strictness
-from tacit.config.signers import begin_sitting, end_sitting
+from tacit.config.signers import forget_unlocked_key, set_unlocked_key
 from tacit.config.signing_key import create_key
 from tacit.domain.errors import NotPermitted
 from tacit.domain.lifecycle import Status
@@ -72,16 +72,16 @@ def test_under_an_open_policy_nothing_needs_to_be_signed_and_elsewhere_it_waits(
 
 
 def test_after_a_new_key_what_was_approved_waits_until_it_is_confirmed(approved: Path) -> None:
-    grant = create_key(approved / "home", "a new passphrase", name="ann", at=NOW, cost=CHEAP)
+    key = create_key(approved / "home", "a new passphrase", name="ann", at=NOW, cost=CHEAP)
     assert status(approved) == Status.CANDIDATE
     with opened(approved) as memory:
         (waiting,) = memory.reviews.approved_unsigned()
         with raises(NotPermitted, "needs_passphrase"):
             memory.reviews.confirm(waiting.version.id, by="ann")
-        begin_sitting(grant)
+        set_unlocked_key(key)
         memory.reviews.confirm(waiting.version.id, by="ann")
         assert memory.reviews.approved_unsigned() == []
-    end_sitting()
+    forget_unlocked_key()
     assert status(approved) == Status.TRIAL
     with closing(open_store(approved / "tacit.db")) as store:
         assert list(store.verify()) == []

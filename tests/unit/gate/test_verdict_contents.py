@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Candidate, Finding, GateDecision, Relation, Severity, Verdict
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import CodedReason, Status, coded, parse_reasons
 from tacit.domain.scope import Level, Scope
@@ -69,7 +69,7 @@ def test_a_rejection_has_its_own_name_and_content():
     made = candidate(content(description="", body="token = ghp_" + "a1B2c3D4e5" * 4))
     verdict = judged(made).verdict
     assert (verdict.decision, verdict.name, verdict.content_hash) == (
-        Decision.REJECT, "add-a-migration", made.content.hash(),
+        GateDecision.REJECT, "add-a-migration", made.content.hash(),
     )  # fmt: skip
     assert {"no_description", "secret"} <= set(verdict.reasons), "safety findings are reported all the same"
 
@@ -77,7 +77,7 @@ def test_a_rejection_has_its_own_name_and_content():
 def test_an_attempt_that_yields_nothing_is_dated_and_names_its_policy():
     found = rejection([Finding(rule="x", message="y")], trajectory_id="t_9", name="n", policy=OPEN, at=AT)
     assert found == Verdict(
-        decision=Decision.REJECT,
+        decision=GateDecision.REJECT,
         relation=Relation.NONE,
         findings=(Finding(rule="x", message="y"),),
         at=AT,
@@ -134,7 +134,7 @@ def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_wa
     said, now = (content(kind=kind, steps=(), body="", description=text) for text in ("Use blue.", "Use green or red."))
     known = stored(said)
     found = judged(candidate(now, assessment=None), [known])
-    assert (found.verdict.relation, found.verdict.decision) == (Relation.MERGE, Decision.HOLD)
+    assert (found.verdict.relation, found.verdict.decision) == (Relation.MERGE, GateDecision.HOLD)
     assert found.version
     assert found.skill
     assert (found.version.content, found.skill.id) == (now, known.skill.id)
@@ -192,9 +192,12 @@ def test_missing_parts_are_reported_only_where_it_is_known_which_skills_there_ar
         finding(judged(whole, library_findings=missing_parts(whole.content, {"a"})), "missing_part").field
         == "sub_skills.1"
     )
-    assert judged(whole, library_findings=missing_parts(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
+    assert (
+        judged(whole, library_findings=missing_parts(whole.content, {"a", "gone"})).verdict.decision
+        is GateDecision.HOLD
+    )
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))
-    assert judged(itself, library_findings=missing_parts(itself.content, {"a"})).verdict.decision is Decision.REJECT
+    assert judged(itself, library_findings=missing_parts(itself.content, {"a"})).verdict.decision is GateDecision.REJECT
 
 
 # --- why the policy does not accept it by itself ----------------------------------------------------------------------------
@@ -221,7 +224,7 @@ def test_the_reason_against_acceptance_names_what_a_person_must_look_at():
 def test_the_reason_against_acceptance_is_in_the_verdict():
     far = candidate(content(steps=bash_steps("curl https://api.example.com/x", "make lint", "pytest -q")))
     assert "api.example.com" in finding(judged(far, policy=OPEN), "waits_for_a_person").message
-    assert judged(CLEAN, policy=OPEN).verdict.decision is Decision.ACCEPT
+    assert judged(CLEAN, policy=OPEN).verdict.decision is GateDecision.ACCEPT
     assert "waits_for_a_person" not in judged(far, policy=STANDARD).verdict.reasons, "policy was not asked"
 
 
@@ -325,5 +328,5 @@ def test_what_the_checks_see_keeps_even_the_proven_from_earning_its_trial():
     ordering = content(body="Always push to the mirror.")
     waits = stored(ordering, status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(ordering), Origin.AGENT))
     found = judged(candidate(ordering), [waits], policy=OPEN)
-    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, Decision.HOLD)
+    assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, GateDecision.HOLD)
     assert found.transition is None

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.care import CareKind
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
 from tacit.domain.ledger import About
@@ -176,7 +176,7 @@ def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop
     assert care.subject == skill.version.id
     verdict = loop.library.refine(skill.version.id)
     assert verdict is not None
-    assert verdict.decision is Decision.HOLD
+    assert verdict.decision is GateDecision.HOLD
     child = loop.version(verdict.version_id)
     assert (child.status, child.skill.id, child.version.parents) == (
         Status.CANDIDATE,

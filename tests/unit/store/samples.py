@@ -7,7 +7,7 @@ import struct
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tacit.domain.candidate import Decision, Finding, Verdict
+from tacit.domain.candidate import Finding, GateDecision, Verdict
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
@@ -103,7 +103,7 @@ def put_version(
     return store.version(version.id)
 
 
-def verdict(decision: Decision = Decision.ACCEPT, *, minutes: float = 0, **more: Any) -> Verdict:
+def verdict(decision: GateDecision = GateDecision.ACCEPT, *, minutes: float = 0, **more: Any) -> Verdict:
     """A gate's answer with one finding."""
     return Verdict(decision=decision, findings=(Finding(rule="verified", message="it passed"),), at=at(minutes), **more)
 

@@ -11,7 +11,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.archive import Source, SourceKind, Tombstone
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.store import open_store
 from tacit.store.audit import Audit
@@ -57,7 +57,7 @@ def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
     learned = loop.learn()
     [reported] = [verdict for verdict in learned.verdicts if "purged" in verdict.reasons]
-    assert (reported.decision, reported.name) == (Decision.REJECT, "")
+    assert (reported.decision, reported.name) == (GateDecision.REJECT, "")
     assert gone.version.id not in {stored.version.id for stored in loop.reviews.waiting()}
     assert loop.learn().trajectories == 0
     assert loop.archive.verify() == []

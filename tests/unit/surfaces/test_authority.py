@@ -10,7 +10,7 @@ import pytest
 
 from tacit.config.environment import AGENT_MARKERS, UserEnvironment
 from tacit.config.location import account_name
-from tacit.config.signers import end_sitting
+from tacit.config.signers import forget_unlocked_key
 from tacit.domain.errors import NotPermitted
 from tacit.surfaces.authority import PERSON_ONLY, Caller
 from tacit.surfaces.cli.context import CommandContext
@@ -59,7 +59,7 @@ def test_an_empty_mark_is_no_mark(tmp_path):
 
 def test_an_unlocked_process_is_a_persons_and_a_locked_one_is_not(tmp_path):
     assert caller(tmp_path).is_person
-    end_sitting()
+    forget_unlocked_key()
     assert not caller(tmp_path).is_person
     assert caller(tmp_path, terminal=True).is_person
 

@@ -15,7 +15,7 @@ from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Strictness
-from tacit.config.signers import end_sitting
+from tacit.config.signers import forget_unlocked_key
 from tacit.config.signing_key import add_statement, unlock
 from tacit.domain.errors import StoreOutage
 from tacit.evidence import journal_uses
@@ -217,7 +217,7 @@ def with_policy(folder, word):
 
 
 def test_a_looser_policy_counts_only_where_a_person_signed_it(project, tmp_path):
-    end_sitting()
+    forget_unlocked_key()
     own, named = with_policy(tmp_path / "own", "open"), with_policy(tmp_path / "named", "open")
     assert strictness(project, own) is Strictness.STANDARD
     give_key(own)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tacit.domain.candidate import Decision, Verdict
+from tacit.domain.candidate import GateDecision, Verdict
 from tacit.domain.identity import plain
 from tacit.domain.skill import (
     Capabilities,
@@ -120,7 +120,9 @@ def test_a_model_is_suggested_where_counting_over_several_sessions_found_little(
     read = ReadingReport(name="recorded")
     assert not found_little(LearningReport(trajectories=FEW_SESSIONS, model=read))
     known = tuple(
-        Verdict(decision=Decision.HOLD, findings=(), at=datetime(2026, 3, 1, tzinfo=UTC), name=str(n), skill_id=str(n))
+        Verdict(
+            decision=GateDecision.HOLD, findings=(), at=datetime(2026, 3, 1, tzinfo=UTC), name=str(n), skill_id=str(n)
+        )
         for n in range(FEW_SKILLS)
     )
     assert not found_little(LearningReport(trajectories=FEW_SESSIONS, verdicts=known))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.config.location import CardPlaces, card_places, is_tracked
-from tacit.domain.candidate import Decision, Verdict
+from tacit.domain.candidate import GateDecision, Verdict
 from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
@@ -317,7 +317,7 @@ class Cards(CardLedger):
         verdict = self.memory.propose(content, by=by, origin=origin, revises=before, source=source)
         self.verdicts[card.key] = verdict
         self._lessons.pop(verdict.version_id, None)
-        return self._with_lesson(card, "" if verdict.decision is Decision.REJECT else verdict.version_id)
+        return self._with_lesson(card, "" if verdict.decision is GateDecision.REJECT else verdict.version_id)
 
     def _with_lesson(self, card: Card, version_id: str) -> Card:
         """Return the card of this shelf with a lesson; purging the lesson purges the card."""

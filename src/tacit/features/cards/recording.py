@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, RecommendationStatus, SignalKind
@@ -271,7 +271,7 @@ class _CardItems(_Items):
             self._refuse(number, card.title, [refusal.message])
             return False
         verdict = self._deck.verdicts.get(card.key)
-        if not admitted.version_id and verdict and verdict.decision is Decision.REJECT:
+        if not admitted.version_id and verdict and verdict.decision is GateDecision.REJECT:
             self._refuse(number, card.title, [finding.message for finding in verdict.findings])
             return False
         self._deck.add(admitted)

@@ -28,7 +28,7 @@ from tacit.features.cards.card_records import (
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.scores import GONE
-from tacit.gate.review_rules import Review, has_severe_findings
+from tacit.gate.review_rules import PersonDecision, has_severe_findings
 from tacit.text.redaction import redact
 
 NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
@@ -38,15 +38,15 @@ _MIN_VERSION_PREFIX = 8
 _SKILL_TAG = "skill:"
 _IN_USE = frozenset({*RECALLABLE, Status.STALE})
 _DECIDED = frozenset({*_IN_USE, Status.REJECTED, Status.RETIRED})
-_REVIEWS: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ...]] = {
+_REVIEWS: dict[CardStatus, tuple[tuple[Collection[Status], tuple[PersonDecision, ...]], ...]] = {
     CardStatus.ACCEPTED: (
-        (WAITING, (Review.APPROVE,)),
-        ({Status.REJECTED}, (Review.REOPEN, Review.APPROVE)),
-        ({Status.RETIRED, Status.STALE}, (Review.RESTORE,)),
+        (WAITING, (PersonDecision.APPROVE,)),
+        ({Status.REJECTED}, (PersonDecision.REOPEN, PersonDecision.APPROVE)),
+        ({Status.RETIRED, Status.STALE}, (PersonDecision.RESTORE,)),
     ),
-    CardStatus.REJECTED: ((WAITING, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
-    CardStatus.DEPRECATED: ((WAITING, (Review.REJECT,)), (_IN_USE, (Review.RETIRE,))),
-    CardStatus.PROPOSED: (({*RECALLABLE, Status.REJECTED}, (Review.REOPEN,)),),
+    CardStatus.REJECTED: ((WAITING, (PersonDecision.REJECT,)), (_IN_USE, (PersonDecision.RETIRE,))),
+    CardStatus.DEPRECATED: ((WAITING, (PersonDecision.REJECT,)), (_IN_USE, (PersonDecision.RETIRE,))),
+    CardStatus.PROPOSED: (({*RECALLABLE, Status.REJECTED}, (PersonDecision.REOPEN,)),),
     CardStatus.BACKPORTED: (),
 }
 """Status of a card → the review decisions for a lesson with one of these statuses; none for any other."""
@@ -139,7 +139,7 @@ def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str =
     return RecordChange(before=before, after=after, created_ts=created_ts, lesson=_lesson_status(deck, after))
 
 
-def decisions(word: CardStatus, lesson: Status) -> Sequence[Review]:
+def decisions(word: CardStatus, lesson: Status) -> Sequence[PersonDecision]:
     """Return the review decisions that a person's status of a card means for a lesson with this status."""
     return next((moves for statuses, moves in _REVIEWS[word] if lesson in statuses), ())
 
@@ -153,7 +153,7 @@ def _review_lesson(deck: Cards, card: Card, status: CardStatus, *, by: str, reas
         return
     for held in _affected_versions(deck, card, status):
         moves = decisions(status, held.status)
-        if {Review.APPROVE, Review.RESTORE} & set(moves):
+        if {PersonDecision.APPROVE, PersonDecision.RESTORE} & set(moves):
             _require_same_text(deck, card, held)
             _require_nothing_grave(deck, card, lesson)
         for move in moves:

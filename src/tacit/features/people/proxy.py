@@ -22,6 +22,7 @@ from tacit.features.people.decisions import People, is_hidden, may_be_ordered
 from tacit.features.people.forecast import MIN_DECISIONS, Outlook
 from tacit.features.people.ledger_entries import ChoiceSort, Forecast
 from tacit.gate.findings import GateReason
+from tacit.surfaces.review_sources import by_support
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -133,7 +134,7 @@ def _answers(memory: Tacit, person: str, permission: ProxyPermission) -> Iterato
 
 def _gates_of(memory: Tacit, waiting: Sequence[StoredVersion]) -> dict[str, str]:
     """Version → the gate that it stands at; versions at no such gate are left out."""
-    _, weak = memory.reviews.ranked(waiting)
+    _, weak = by_support(memory.context.store, waiting)
     found: dict[str, str] = {stored.version.id: Gate.WEAK for stored in weak}
     for care in memory.library.plan(only=(CareKind.SUPERSEDED, CareKind.MERGE)):
         if care.move and not care.candidate:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tacit.domain.candidate import Candidate, Decision, Verdict
+from tacit.domain.candidate import Candidate, GateDecision, Verdict
 from tacit.domain.errors import Mistake, TacitError
 from tacit.domain.identity import content_id
 from tacit.domain.skill import Condition
@@ -332,6 +332,6 @@ def _objections(trajectory: Trajectory) -> Iterator[_Refusal]:
 def _rejected(verdicts: Iterable[Verdict]) -> Iterator[_Refusal]:
     """Yield the candidates that the gate rejected or quarantined, the newest first."""
     for verdict in reversed(list(verdicts)):
-        if verdict.content_hash and verdict.decision in (Decision.REJECT, Decision.QUARANTINE):
+        if verdict.content_hash and verdict.decision in (GateDecision.REJECT, GateDecision.QUARANTINE):
             why = verdict.findings[0].message if verdict.findings else ""
             yield "gate", f"{verdict.decision}: {verdict.name} ({why})"[:_TEXT_MAX], Origin.EXTERNAL, verdict.at

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tacit.domain.candidate import Decision, Finding, Relation, Verdict
+from tacit.domain.candidate import Finding, GateDecision, Relation, Verdict
 from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.skill import Kind, SkillContent
@@ -26,7 +26,7 @@ from tacit.features.research.document_sources import DocumentDetails, Papers, ga
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
 from tacit.gate.content_checks import TEXT_DIGEST, findings_against_quoting, findings_against_section_title
-from tacit.gate.review_rules import Review
+from tacit.gate.review_rules import PersonDecision
 from tacit.render.validation import NAME_LENGTH_MAX, skill_name
 from tacit.text.similarity import overlap
 
@@ -128,7 +128,7 @@ class Research:
 
     def _store(self, verdict: Verdict, document: Document, *, by: str) -> StoredVersion | None:
         """Store the passages with their version, and approve it for a person if it waits."""
-        if verdict.decision is Decision.REJECT or not verdict.version_id:
+        if verdict.decision is GateDecision.REJECT or not verdict.version_id:
             return None
         store = self._memory.context.store
         stored = store.version(verdict.version_id)
@@ -136,7 +136,9 @@ class Research:
             store.passages.put(verdict.version_id, document.passages)
         if by and stored.status is Status.CANDIDATE:
             content_hash, reason = stored.version.hash, "added for quoting"
-            self._memory.review(verdict.version_id, Review.APPROVE, by=by, reason=reason, content_hash=content_hash)
+            self._memory.review(
+                verdict.version_id, PersonDecision.APPROVE, by=by, reason=reason, content_hash=content_hash
+            )
         return store.version(verdict.version_id)
 
     def documents(self, *, every: bool = False) -> list[StoredVersion]:
@@ -163,9 +165,9 @@ class Research:
         """Stop quoting a document; it can be restored, and `purge` deletes it."""
         stored, _ = self.document(reference)
         if stored.status in RECALLABLE:
-            return self._memory.review(stored.version.id, Review.RETIRE, by=by, reason=reason)
+            return self._memory.review(stored.version.id, PersonDecision.RETIRE, by=by, reason=reason)
         if stored.status in WAITING:
-            return self._memory.review(stored.version.id, Review.REJECT, by=by, reason=reason)
+            return self._memory.review(stored.version.id, PersonDecision.REJECT, by=by, reason=reason)
         message = f"`{stored.version.name}` is {stored.status} already"
         raise Refusal(message, code="already_removed", hint="nothing to remove")
 

@@ -67,22 +67,24 @@ def _make_key(ctx: CommandContext, home: Path) -> None:
     if has_key(home):
         question = "Make a new key? What you approved so far waits until you confirm it with the new one."
         ctx.require_yes(question, yes=False)
-    grant = new_key_at_terminal(home, name=ctx.environment.user)
+    key = new_key_at_terminal(home, name=ctx.environment.user)
     line = "Your new key is ready. Run [bold]tacit review[/bold] in each project to confirm what you approved before."
-    ctx.report({"signer": grant.fingerprint}, line)
+    ctx.report({"signer": key.fingerprint}, line)
 
 
 def _add_signer(ctx: CommandContext, home: Path, file: Path) -> None:
     line = next(iter(file.read_text(encoding="utf-8", errors="replace").splitlines()), "")
-    grant = unlock_at_terminal(home, f"the signer in {file.name}", name=ctx.environment.user)
-    name = add_signer(home, grant, line, at=datetime.now(UTC))
-    key = line.partition(" ")[0]
-    ctx.report({"name": name, "signer": key}, f"What {safe(name)} ({key[:12]}) approves counts here, too.")
+    key = unlock_at_terminal(home, f"the signer in {file.name}", name=ctx.environment.user)
+    name = add_signer(home, key, line, at=datetime.now(UTC))
+    fingerprint = line.partition(" ")[0]
+    ctx.report(
+        {"name": name, "signer": fingerprint}, f"What {safe(name)} ({fingerprint[:12]}) approves counts here, too."
+    )
 
 
 def _set_policy(ctx: CommandContext, home: Path, policy: Strictness) -> None:
-    grant = unlock_at_terminal(home, f"the policy {policy}", name=ctx.environment.user)
-    add_statement(home, grant, {"what": "policy", "strictness": str(policy), "at": datetime.now(UTC).isoformat()})
+    key = unlock_at_terminal(home, f"the policy {policy}", name=ctx.environment.user)
+    add_statement(home, key, {"what": "policy", "strictness": str(policy), "at": datetime.now(UTC).isoformat()})
     path = save_settings(home, {"policy.strictness": str(policy)})
     note = " Approvals need no signature under it: an agent can give them." if policy is Strictness.OPEN else ""
     ctx.report({"policy": str(policy), "file": str(path)}, f"The policy is {policy} now.{note}")

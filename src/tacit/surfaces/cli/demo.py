@@ -27,7 +27,7 @@ from rich.panel import Panel
 from tacit import render
 from tacit.api import Tacit
 from tacit.config.settings import Config
-from tacit.config.signers import begin_sitting, end_sitting
+from tacit.config.signers import forget_unlocked_key, set_unlocked_key
 from tacit.config.signing_key import KeyCost, create_key
 from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
@@ -62,14 +62,14 @@ def demo(ctx: CommandContext, *, keep: Path | None) -> None:
         console = Console(quiet=True) if ctx.as_json else ctx.console
         store, scope = open_store(str(folder / "tacit.db")), Scope(Level.PROJECT, PROJECT)
         # A key of the demo's own, whose passphrase nobody sees: a person's would be asked for at the terminal.
-        grant = create_key(folder / "home", secrets.token_hex(), name="demo", at=datetime.now(UTC), cost=QUICK)
-        store.require_signatures(grant.signers)
-        begin_sitting(grant)
+        key = create_key(folder / "home", secrets.token_hex(), name="demo", at=datetime.now(UTC), cost=QUICK)
+        store.require_signatures(key.signers)
+        set_unlocked_key(key)
         try:
             with Tacit(store, config=Config(), scope=scope) as memory:
                 document = _play(console, memory, folder)
         finally:
-            end_sitting()
+            forget_unlocked_key()
     ctx.report(document)
 
 

@@ -14,7 +14,7 @@ from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, WAITING, CodedReason, Status
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
-from tacit.gate.review_rules import Review, unconfirmed_values
+from tacit.gate.review_rules import PersonDecision, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
@@ -171,7 +171,7 @@ def _decide(there: CommandContext, done: Promoted, *, by: str, ticked: Sequence[
             _refuse(there, f"`{name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id)
     reason, digest = f"promoted to {done.scope} by a person", stored.version.hash
     return there.memory.review(
-        stored.version.id, Review.APPROVE, by=by, reason=reason, content_hash=digest, ticked=given
+        stored.version.id, PersonDecision.APPROVE, by=by, reason=reason, content_hash=digest, ticked=given
     ).after
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from tacit import render
-from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Finding, GateDecision, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import WAITING, Status
 from tacit.domain.scope import Scope
@@ -140,7 +140,7 @@ def _proposer(ctx: CommandContext, by: str) -> str:
 def _report(ctx: CommandContext, verdict: Verdict, quoted: QuotedSteps | None = None) -> None:
     document = verdict_document(verdict) | ({"evidence": len(quoted.spans)} if quoted else {})
     ctx.report(document, *verdict_lines(verdict))
-    if verdict.decision is Decision.REJECT:
+    if verdict.decision is GateDecision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
         message = f"`{verdict.name}` was rejected: {reasons}"
         ctx.end_with(GateRefusal(message, code="proposal_rejected", hint="correct it and try again"))
@@ -186,7 +186,7 @@ class _Imported:
     @property
     def accepted(self) -> bool:
         """Whether it was not refused, now or earlier."""
-        refused = self.verdict is None or self.verdict.decision is Decision.REJECT
+        refused = self.verdict is None or self.verdict.decision is GateDecision.REJECT
         return not refused and not (self.stored and self.stored.status in _TURNED_DOWN)
 
     @property
@@ -330,7 +330,7 @@ def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[s
     else:
         text = DECISION_TEXT[verdict.decision]
         text = f"valid; the gate's decision would be: {text}" if dry_run else text
-        colour = {Decision.QUARANTINE: "red", Decision.REJECT: "red"}.get(verdict.decision, "green")
+        colour = {GateDecision.QUARANTINE: "red", GateDecision.REJECT: "red"}.get(verdict.decision, "green")
         yield f"[{colour}]{text}[/{colour}]  {name}"
         if dry_run:  # all that matter; otherwise the most severe one and how many more there are
             found = [finding for finding in result.findings if finding.severity is not Severity.INFO]

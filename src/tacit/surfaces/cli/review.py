@@ -12,12 +12,12 @@ from contextlib import suppress
 
 import click
 
-from tacit.config.signers import sitting
+from tacit.config.signers import unlocked_key
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.stored import StoredVersion
-from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
+from tacit.gate.review_rules import PersonDecision, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
@@ -49,12 +49,13 @@ from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.tend import TITLES, applied_lines, can_be_applied, care_document, care_lines
 from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
 from tacit.surfaces.hook.waiting import remove
+from tacit.surfaces.review_sources import by_support
 
 _FOLDED_FROM = 5
 """So many waiting versions are listed one by one, however weak."""
 REVIEW_SECONDS = 10.0
 """How long `tacit review` looks for suggestions; `tacit tend` takes the time it needs."""
-_GIVES_TO_AGENTS = {Review.APPROVE: WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
+_GIVES_TO_AGENTS = {PersonDecision.APPROVE: WAITING, PersonDecision.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
 _QUESTION = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
 _HELP = """\
@@ -64,7 +65,7 @@ e  edit it in your editor, then decide on the edited text
 v  view the page again
 s  skip: it keeps waiting
 q  quit: this one and all that follow keep waiting"""
-_CONFIRM_KEYS: Mapping[str, str] = {Review.APPROVE: "a", Review.REJECT: "Enter"}
+_CONFIRM_KEYS: Mapping[str, str] = {PersonDecision.APPROVE: "a", PersonDecision.REJECT: "Enter"}
 _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (trusted)"}
 
 
@@ -117,7 +118,7 @@ def review(
 
     A decision asks for your passphrase, once and only at a terminal. The first time you choose it.
     """
-    chosen = [Review(name) for name, given in decisions.items() if given]
+    chosen = [PersonDecision(name) for name, given in decisions.items() if given]
     if len(chosen) > 1:
         raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
     decision = chosen[0] if chosen else None
@@ -158,7 +159,7 @@ def review(
 def _decide_on_skill(
     ctx: CommandContext,
     reference: str | None,
-    decision: Review | None,
+    decision: PersonDecision | None,
     *,
     by: str,
     reason: str,
@@ -263,7 +264,7 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], sugges
     if not waiting:
         yield "Nothing waits for review."
         return
-    strong, weak = ctx.memory.reviews.ranked(waiting)
+    strong, weak = by_support(ctx.memory.context.store, waiting)
     if len(waiting) <= _FOLDED_FROM:
         strong, weak = [*strong, *weak], []
     yield from skill_lines([(stored, Reliability()) for stored in strong], width=ctx.console.width)
@@ -274,10 +275,10 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], sugges
 
 
 def _confirm_approval(
-    ctx: CommandContext, stored: StoredVersion, decision: Review, *, ticked: tuple[str, ...], despite: bool
+    ctx: CommandContext, stored: StoredVersion, decision: PersonDecision, *, ticked: tuple[str, ...], despite: bool
 ) -> tuple[str, ...]:
     """Return what was confirmed, once everything is that lets agents see a version: by a person, or by a script's options."""
-    if (ctx.as_json or not ctx.caller.at_terminal) and sitting() is None and not ctx.settings[0].policy.is_open:
+    if (ctx.as_json or not ctx.caller.at_terminal) and unlocked_key() is None and not ctx.settings[0].policy.is_open:
         # A script cannot stand in for the passphrase, which is asked for after the page was shown.
         message = f"`{stored.version.name}` was not approved: only a person's passphrase approves"
         hint = f"run `tacit review {stored.version.id[:10]}` in a terminal of your own, without --json"
@@ -286,7 +287,7 @@ def _confirm_approval(
         _require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
     show_candidate(ctx, stored)
-    if decision is Review.RESTORE:  # what was confirmed before need not be again
+    if decision is PersonDecision.RESTORE:  # what was confirmed before need not be again
         known = {key for approval in ctx.memory.archive.approvals(stored.version.id) for key in approval.ticked}
         needed = {each.key for each in ctx.memory.reviews.examine(stored.version.id).external_values}
         ticked = (*ticked, *sorted((known & needed) - set(ticked)))
@@ -331,7 +332,9 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
     """Show and ask about one version after the other; return False where the person quits before the end."""
     results: Counter[str] = Counter()
     try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
-        ordered: Sequence[StoredVersion] = [each for part in ctx.memory.reviews.ranked(waiting) for each in part]
+        ordered: Sequence[StoredVersion] = [
+            each for part in by_support(ctx.memory.context.store, waiting) for each in part
+        ]
         for extension in ctx.memory.context.extensions:
             ordered = extension.order_reviews(ordered, by)
     except StoreOutage as error:
@@ -393,7 +396,7 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
                 if rests_on_agent_alone(stored) and not expected.seen_before:
                     reasons.append("an agent wrote it, and you see it for the first time")
                 against = "; ".join(reasons)
-                prefilled = expected.decision != Review.APPROVE or not against
+                prefilled = expected.decision != PersonDecision.APPROVE or not against
                 how = (
                     f"{_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else f"not pre-filled because {against}"
                 )
@@ -421,7 +424,7 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
             show_candidate(ctx, stored)
         elif choice == "r":
             reason = click.prompt("Why", default="", show_default=False)
-            _decide(ctx, stored, Review.REJECT, by=by, reason=reason)
+            _decide(ctx, stored, PersonDecision.REJECT, by=by, reason=reason)
             return "rejected"
         else:
             reply = Reply.YES
@@ -432,7 +435,7 @@ def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggeste
                 reply, ticked = confirmed(ctx, stored)
             if reply is Reply.YES:
                 try:
-                    _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
+                    _decide(ctx, stored, PersonDecision.APPROVE, by=by, ticked=ticked)
                     return "approved"
                 except IllegalTransition as error:  # the edited text is already in use
                     ctx.console.print(safe(error.message))
@@ -481,7 +484,7 @@ def confirmed(
 def _decide(
     ctx: CommandContext,
     stored: StoredVersion,
-    decision: Review,
+    decision: PersonDecision,
     *,
     by: str,
     reason: str = "",

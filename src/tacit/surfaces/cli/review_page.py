@@ -24,14 +24,20 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
-from tacit.gate.mark_sources import MarkSource, marked_fields, text_of_source
 from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import has_severe_findings, tool_keys
-from tacit.gate.support import Doubt
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
 from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
+from tacit.surfaces.review_sources import (
+    Doubt,
+    OutsideSource,
+    outside_fields,
+    outside_sources,
+    support_of,
+    text_of_source,
+)
 from tacit.text.capabilities import CATEGORIES, capabilities_text
 from tacit.text.field_texts import field_texts
 
@@ -77,7 +83,7 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     for verb, capabilities in (("touches", examination.needs), ("declares", version.content.capabilities)):
         if listed := capabilities_text(capabilities, most=8):
             yield f"[dim]{verb} {safe(listed)}[/dim]"
-    sources = ctx.memory.reviews.sources(version)
+    sources = outside_sources(ctx.memory.context, version)
     for path, behind in list(sources.items())[:SHOWN_SOURCES]:
         named = "; ".join(map(text_of_source, behind))
         yield f"[yellow]From outside:[/yellow] {safe(field_name(path, version.content))}: {escape(clean(named))}"
@@ -115,7 +121,7 @@ def _moment(content: SkillContent) -> str:
 def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
     version, scope = stored.version, stored.skill.scope
-    support = ctx.memory.reviews.support(version)
+    support = support_of(ctx.memory.context.store, version)
     moment = _moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
@@ -164,7 +170,7 @@ def field_name(path: str, content: SkillContent) -> str:
     return _file_path(path, content) or path
 
 
-def confirmation(external: ExternalValue, version: SkillVersion, sources: Mapping[str, Sequence[MarkSource]]) -> str:
+def confirmation(external: ExternalValue, version: SkillVersion, sources: Mapping[str, Sequence[OutsideSource]]) -> str:
     """Return what a reviewer must confirm about a value from outside."""
     behind = sources.get(external.field.removesuffix(".arguments")) or sources.get(external.field.partition(".")[0], ())
     source = text_of_source(behind[0]) if behind else "tool output, a file or the web"
@@ -307,7 +313,7 @@ def ask_for_confirmations(
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
-    texts, sources = dict(field_texts(content)), ctx.memory.reviews.sources(stored.version)
+    texts, sources = dict(field_texts(content)), outside_sources(ctx.memory.context, stored.version)
     uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in resource_uses_of(content)}
     for external in external_values:
         if external.key in given:
@@ -370,8 +376,8 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "effects": [{"effect": use.value, **fields(use, "field", "line")} for use in effects_of(content)],
         "capabilities": fields(examination.needs, *CATEGORIES),
         "declared": content.capabilities,
-        "from_outside": marked_fields(version),
-        "sources": ctx.memory.reviews.sources(version),
+        "from_outside": outside_fields(version),
+        "sources": outside_sources(ctx.memory.context, version),
         "tools": [*tool_keys(version)],
         "ticks": [fields(external, "key", "kind", "value", "field") for external in examination.external_values],
         "checks": examination.checks,
@@ -394,7 +400,7 @@ def _withheld_document(ctx: CommandContext, stored: StoredVersion, examination: 
         "content_hash": version.hash,
         **fields(version, "lowest_origin", "parents"),
         "findings": [fields(each, "severity", "rule", "field") for each in findings_of(ctx, stored, examination)],
-        "from_outside": marked_fields(version),
+        "from_outside": outside_fields(version),
         "checks": examination.checks,
     }
 

@@ -22,7 +22,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.stored import AuditEntry, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.quarantine import is_withheld
-from tacit.gate.review_rules import Review
+from tacit.gate.review_rules import PersonDecision
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
@@ -255,7 +255,7 @@ def edit_version(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Stor
     if verdict.version_id == stored.version.id:
         return None
     if ctx.memory.version(verdict.version_id).status is Status.REJECTED:  # writing it again means to want it after all
-        ctx.memory.review(verdict.version_id, Review.REOPEN, by=by, reason="written again by a person")
+        ctx.memory.review(verdict.version_id, PersonDecision.REOPEN, by=by, reason="written again by a person")
     return ctx.memory.version(verdict.version_id)
 
 

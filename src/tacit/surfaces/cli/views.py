@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from tacit import render
-from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.candidate import GateDecision, Relation, Verdict
 from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Transition
@@ -54,7 +54,7 @@ NAMESAKES: Columns[StoredVersion] = Columns(
 
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
     """Return the gate's verdict on a proposal."""
-    proposed = verdict.decision is not Decision.REJECT
+    proposed = verdict.decision is not GateDecision.REJECT
     return {"proposed": proposed, **fields(verdict, "decision", "relation", "name", "version_id", "findings")}
 
 
@@ -72,7 +72,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield f"[bold]{name}[/bold]: {'already known' if known else DECISION_TEXT[verdict.decision]}"
     for finding in verdict.findings:
         yield f"[dim]{finding.severity}: {safe(finding.message)}[/dim]"
-    if not known and verdict.decision in (Decision.HOLD, Decision.QUARANTINE):
+    if not known and verdict.decision in (GateDecision.HOLD, GateDecision.QUARANTINE):
         yield f"Waiting for review. Run `tacit review {name}`."
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.signers import end_sitting
+from tacit.config.signers import forget_unlocked_key
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
@@ -60,7 +60,7 @@ class Shell:
             return CliRunner().invoke(cli, ["cards", *words], obj=ctx, input=stdin)
         finally:
             ctx.close()
-            end_sitting()
+            forget_unlocked_key()
 
     def told(self, *words: str, person: bool = False, stdin: str = "") -> dict[str, Any]:
         done = self.run(*words, person=person, stdin=stdin)

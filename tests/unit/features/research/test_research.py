@@ -11,7 +11,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.candidate import Decision
+from tacit.domain.candidate import GateDecision
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent, SkillStep
@@ -93,7 +93,7 @@ def test_the_record_names_no_path_and_binds_the_text(loop: Tacit, tmp_path: Path
 def test_what_an_agent_adds_waits_and_is_not_found(loop: Tacit, tmp_path: Path) -> None:
     added = Research(loop).add(guide(tmp_path), by="agent")
     assert added.stored is not None
-    assert (added.verdict.decision, added.stored.status) == (Decision.HOLD, Status.CANDIDATE)
+    assert (added.verdict.decision, added.stored.status) == (GateDecision.HOLD, Status.CANDIDATE)
     assert loop.context.store.passages.search(["cach"]) == loop.context.store.passages.search(["cache"]) == []
     assert Research(loop).documents() == []
     assert [held.version.id for held in Research(loop).documents(every=True)] == [added.stored.version.id]

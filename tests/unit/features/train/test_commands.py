@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.signers import end_sitting
+from tacit.config.signers import forget_unlocked_key
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.trajectory import Trajectory
 from tacit.features.train.adapter import AdapterRuling
@@ -231,7 +231,7 @@ def test_what_serves_is_decided_by_a_person(tmp_path: Path, words: tuple[str, ..
     with memory_at(tmp_path) as memory:
         key = registered(Adapters(memory), tmp_path / "made").key
     named = (key,) if words in (("activate",), ("remove",)) else ()
-    end_sitting()
+    forget_unlocked_key()
     assert isinstance(refused(tmp_path, "adapters", *words, *named), NotPermitted)
 
 
@@ -241,7 +241,7 @@ def test_an_adapter_is_shown_with_its_test_and_leaves_unproven_only_by_a_person(
         judged_adapter(Adapters(memory), adapter, AdapterRuling.NO_BETTER, reason="chance explains it")
     assert "chance explains it" in typed(tmp_path, "adapters", "show", adapter.key[:8]).output
     assert "no better" in typed(tmp_path, "adapters").output
-    end_sitting()
+    forget_unlocked_key()
     assert isinstance(refused(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")), NotPermitted)
     with memory_at(tmp_path) as memory:
         judged_adapter(Adapters(memory), adapter)

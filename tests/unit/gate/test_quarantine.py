@@ -1,22 +1,18 @@
-"""Every marked text names where it is from, or that nobody knows, and the project's own files keep their origin."""
+"""The text of a quarantined version is left out until a person approves it."""
 
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from tacit.api import Tacit
-from tacit.config.location import StoreLocation
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Environment, Origin, Role, Span, Step, Task, Trajectory
-from tacit.gate.mark_sources import MarkSource, marked_fields, sources_of_marks, text_of_source
 from tacit.gate.quarantine import TASK_WITHHELD, is_withheld, withheld
 from tacit.store import open_store
 from tests.unit.making import NOW
@@ -53,72 +49,6 @@ def version_of(run: Trajectory, **grounding: tuple[tuple[int, str], ...]) -> Ski
         ),
         created_at=NOW,
     )
-
-
-def source_of(span: tuple[int, str], *others: tuple[int, str], run: Trajectory = RUN) -> MarkSource:
-    with Tacit(open_store(":memory:")) as memory:
-        memory.capture(run)
-        version = version_of(run, body=(span, *others))
-        [source] = sources_of_marks(memory.context.store, version, is_tracked=lambda path: path == "Makefile")["body"]
-    return source
-
-
-@pytest.mark.parametrize(
-    ("span", "kind", "tool", "place", "tracked"),
-    [
-        ((1, "text"), "client", "", "instructions: /w/shop/CLAUDE.md", ()),
-        ((2, "text"), "client", "", "search_result", ()),
-        ((3, "observation"), "tool", "Read", "/w/shop/Makefile", ("Makefile",)),
-        ((4, "observation"), "tool", "Bash", "cat ../x Makefile", ("Makefile",)),
-        ((5, "observation"), "tool", "WebFetch", "https://a.b/c", ()),
-        ((0, "text"), "pasted", "", "", ()),
-    ],
-)
-def test_a_mark_names_session_step_and_place(span, kind, tool, place, tracked):
-    source = source_of(span, (6, "arguments"))
-    assert source == MarkSource(
-        session="5e55aaaa-1", client="claude-code", step=span[0] + 1, kind=kind, tool=tool, place=place, tracked=tracked
-    )
-    assert (place.rpartition(": ")[2] or kind) in text_of_source(source)
-
-
-def test_what_the_agent_or_a_person_wrote_is_no_source_where_another_is_known():
-    assert source_of((6, "text"), (0, "text"), (3, "observation")).tool == "Read"
-
-
-def test_a_program_that_asked_is_named():
-    asked = dataclasses.replace(STEPS[0], role=Role.CONTEXT)
-    run = dataclasses.replace(RUN, task=Task(text=asked.text, by=ASKED_BY_PROGRAM), steps=(asked, *STEPS[1:]), id="")
-    assert source_of((0, "text"), run=run).kind == "program"
-
-
-def test_what_cannot_be_attributed_says_so():
-    assert source_of((6, "arguments")) == MarkSource()
-    lost = version_of(RUN, body=((3, "observation"),))
-    with Tacit(open_store(":memory:")) as memory:
-        assert sources_of_marks(memory.context.store, lost) == {"body": (MarkSource(),)}
-    unknown = dataclasses.replace(lost, origins={"name": Origin.USER}, id="", hash="")
-    assert marked_fields(unknown) == ["body", "description"]
-
-
-def test_files_of_the_project_are_named_and_stay_external(tmp_path: Path):
-    for words in (["init", "-q"], ["add", "Makefile"]):
-        (tmp_path / "Makefile").write_text("gamma")
-        (tmp_path / "other").write_text("gamma")
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    steps: tuple[Step, ...] = (
-        *STEPS[:3],
-        dataclasses.replace(STEPS[3], arguments={"file_path": f"{tmp_path}/Makefile"}),
-    )
-    steps += (dataclasses.replace(STEPS[4], arguments={"command": "cat other :(top) . Makefile"}),)
-    run = dataclasses.replace(RUN, steps=steps, environment=Environment(workspace=str(tmp_path)), id="")
-    place = StoreLocation(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="nearest")
-    with Tacit(open_store(":memory:"), place=place) as memory:
-        memory.capture(run)
-        version = version_of(run, body=((3, "observation"), (4, "observation")))
-        [read, shown] = memory.reviews.sources(version)["body"]
-    assert read.tracked == shown.tracked == ("Makefile",)
-    assert version.origins["body"] is Origin.EXTERNAL
 
 
 def test_quarantined_text_is_left_out(made_stored):
