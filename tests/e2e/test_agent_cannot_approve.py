@@ -600,7 +600,7 @@ def through_python_under_an_open_policy(agent: Agent) -> str:
 
 def through_python_with_its_own_key(agent: Agent) -> str:
     return agent.python(
-        "import tacit\nbegin_sitting(own_key())\nwith tacit.open(DATABASE) as memory:\n"
+        "import tacit\nset_unlocked_key(own_key())\nwith tacit.open(DATABASE) as memory:\n"
         "    memory.review(VERSION, 'approve', by='ann')\nprint('FORGED')"
     )
 

@@ -160,6 +160,14 @@ def adds_nothing(candidate: SkillContent, stored: SkillContent) -> bool:
     return _is_subsequence(_required(stored.steps), new) and _is_subsequence(new, shapes(stored.steps))
 
 
+def repeats_calls(candidate: SkillContent, stored: SkillContent) -> bool:
+    """Whether a procedure makes exactly the calls of a stored one for the same subject, so that only its name is new."""
+    calls, known = (
+        [(step.tool, step.arguments) for step in each.steps if step.arguments] for each in (candidate, stored)
+    )
+    return bool(calls) and calls == known and _subject_similarity(candidate, stored) >= SAME_SUBJECT
+
+
 def includes_steps_of(candidate: SkillContent, stored: SkillContent) -> bool:
     """Whether the candidate takes all required steps of a stored procedure, in order, perhaps with others between them."""
     required = _required(stored.steps)

@@ -38,7 +38,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.gate.checks.safety import safety
 from tacit.gate.content_checks import examine_content, new_capability
-from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, similarity
+from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, repeats_calls, similarity
 from tacit.gate.findings import GateReason, finding, reason_sentence
 from tacit.gate.formation_policy import (
     REJECT_FROM,
@@ -276,7 +276,7 @@ class _Judgement:
         | none                   | any                                             | NEW                                 |
         | rejected by a person   | no revision, adds nothing (`covered`)           | NONE                                |
         | rejected by a person   | no revision, adds something                     | NEW                                 |
-        | has another name       | written, no attempt (`written`), other calls    | NEW, the similarity is reported     |
+        | has another name       | written, no attempt (`written`), not the same   | NEW, the similarity is reported     |
         | has the same name      | a written statement with another description    | MERGE, as it was written            |
         | any                    | adds nothing (`covered`, or the `same` content) | REINFORCE                           |
         | any                    | a revision of it                                | MERGE, as it was written            |
@@ -293,8 +293,8 @@ class _Judgement:
             # What was rejected is not merged into the candidate.
             return _Related(Relation.NONE, candidate, findings) if covered else self._as_new(candidate, findings)
         written = candidate.assessment is None and not candidate.revises
-        again = covered and _calls(candidate.content) == _calls(closest.version.content) != []
-        if written and not (same or again) and name != candidate.content.name:
+        repeats = same or (covered and repeats_calls(candidate.content, closest.version.content))
+        if written and not repeats and name != candidate.content.name:
             # A person or an agent wrote it under its own name: report the similarity, but merge nothing.
             findings.append(finding("near_duplicate", name=name, similarity=alike))
             return self._as_new(candidate, findings)
@@ -438,11 +438,6 @@ def _nearest(
     ]
     best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return (closest, best) if best >= least else (None, best)
-
-
-def _calls(content: SkillContent) -> list[tuple[str, Mapping[str, Any]]]:
-    """The calls of a procedure, word for word."""
-    return [(step.tool, step.arguments) for step in content.steps if step.arguments]
 
 
 def _states_otherwise(candidate: Candidate, stored: SkillContent) -> bool:

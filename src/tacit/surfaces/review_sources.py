@@ -17,7 +17,6 @@ from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
-from tacit.store import Store
 from tacit.store.context import StoreContext
 from tacit.text.error_signatures import shows_failure, telling_lines
 from tacit.text.shell import parse_command
@@ -66,18 +65,22 @@ class Support:
     doubts: tuple[Doubt, ...] = ()
 
 
-def attempts_behind(store: Store, version: SkillVersion) -> int:
+def attempts_behind(context: StoreContext, version: SkillVersion) -> int:
     """Count the attempts that the gate saw behind a version."""
-    seen = {identity for verdict in store.verdicts(version_id=version.id) for identity in verdict.trajectory_ids}
+    seen = {
+        identity for verdict in context.store.verdicts(version_id=version.id) for identity in verdict.trajectory_ids
+    }
     return len(seen.union(version.provenance.trajectory_ids))
 
 
-def by_support(store: Store, waiting: Sequence[StoredVersion]) -> tuple[list[StoredVersion], list[StoredVersion]]:
+def by_support(
+    context: StoreContext, waiting: Sequence[StoredVersion]
+) -> tuple[list[StoredVersion], list[StoredVersion]]:
     """Return what waits, what most attempts show first, rules before lessons, older before newer; and the weak ones apart.
 
     Weak is what one attempt alone shows and is not a person's rule, and what its own text makes doubtful.
     """
-    attempts = {stored.version.id: attempts_behind(store, stored.version) for stored in waiting}
+    attempts = {stored.version.id: attempts_behind(context, stored.version) for stored in waiting}
 
     def sort_key(stored: StoredVersion) -> tuple[int, int, int]:
         kind = stored.version.content.kind
@@ -92,17 +95,17 @@ def by_support(store: Store, waiting: Sequence[StoredVersion]) -> tuple[list[Sto
     return [stored for stored in ordered if stored not in weak], weak
 
 
-def support_of(store: Store, version: SkillVersion) -> Support:
+def support_of(context: StoreContext, version: SkillVersion) -> Support:
     """Return what speaks for and against a version; attempts that were pruned are left out."""
     loaded: dict[str, Trajectory] = {}
     for identity in version.provenance.trajectory_ids[-MAX_LOADED:]:
         try:
-            loaded[identity] = store.trajectory(identity)
+            loaded[identity] = context.store.trajectory(identity)
         except TacitError:
             continue
     doubts = [*_doubts_of_text(version), *_doubts_of_fix(version, loaded)]
     return Support(
-        attempts=attempts_behind(store, version),
+        attempts=attempts_behind(context, version),
         snippets=tuple(_snippets(version, loaded)),
         doubts=tuple(dict.fromkeys(doubts)),
     )

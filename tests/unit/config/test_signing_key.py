@@ -35,7 +35,7 @@ def test_what_the_key_signs_counts_and_nothing_else(home: Path, tmp_path: Path) 
     signers = Signers.read(home)
     assert signers.verified(signed) == {"what": "approve", "hash": "é\n"}
     assert signers.verified(stranger.sign({"what": "approve"})) is None
-    name, signature, body = signed.split(" ", 2)
+    signer, signature, body = signed.split(" ", 2)
     for broken in (
         "",
         " ",

@@ -273,7 +273,10 @@ class TestMerging:
 
     def test_what_adds_nothing_at_all_leaves_without_a_further_version(self, library: Library) -> None:
         known = dataclasses.replace(SAME_WORK_OPTIONAL, example_queries=(RELEASE.description, "ship the api"))
-        kept, copy = library.approved(known), library.approved(dataclasses.replace(known, name="release-it-again"))
+        kept, copy = (
+            library.approved(known),
+            library.approved(dataclasses.replace(known, name="release-it-again", steps=known.steps[:-1])),
+        )
         [care] = library.apply()
         assert library.loop.reviews.waiting() == []
         assert (care.subject, library.status(copy)) == (copy, Status.RETIRED)

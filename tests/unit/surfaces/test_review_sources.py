@@ -146,7 +146,7 @@ def waiting(memory: Tacit, kind: Kind) -> SkillVersion:
 
 def test_a_rule_rests_on_what_the_person_said(memory: Tacit) -> None:
     learn(memory, session(1, bash("touch a"), say("Never commit to main."), bash("ls")))
-    support = support_of(memory.context.store, waiting(memory, Kind.NORM))
+    support = support_of(memory.context, waiting(memory, Kind.NORM))
     assert (support.attempts, support.doubts) == (1, ())
     assert [(each.who, each.text) for each in support.snippets] == [("person", "Never commit to main.")]
 
@@ -159,7 +159,7 @@ def test_each_line_of_the_project_card_rests_on_the_part_of_a_command_that_shows
     learn(memory, *(session(number, *map(bash, calls)) for number in range(1, 4)))
     card = waiting(memory, Kind.FACT)
     assert ["uv run pytest" in card.content.body, "uv run ruff check" in card.content.body] == [True, True]
-    snippets = support_of(memory.context.store, card).snippets
+    snippets = support_of(memory.context, card).snippets
     assert [(each.who, each.text) for each in snippets] == [
         ("command", "uv run pytest -q"),
         ("command", "uv run ruff check src"),
@@ -168,7 +168,7 @@ def test_each_line_of_the_project_card_rests_on_the_part_of_a_command_that_shows
 
 def test_a_lesson_rests_on_the_failed_call_and_the_fix(memory: Tacit) -> None:
     learn(memory, *map(fixed_session, (1, 2, 3)))
-    support = support_of(memory.context.store, waiting(memory, Kind.LESSON))
+    support = support_of(memory.context, waiting(memory, Kind.LESSON))
     assert support.attempts == 3
     assert len(support.snippets) == 3
     assert any(each.failed for each in support.snippets)
@@ -179,7 +179,7 @@ def test_a_fix_whose_output_shows_an_error_or_that_came_with_an_edit_is_doubtful
     fix = bash("npm install --legacy-peer-deps", "Error: cannot write the lock file\nFAILED")
     learn(memory, *(session(number, conflict(), edit("package.json", "1", "2"), fix) for number in (1, 2, 3)))
     found = [each.version for each in memory.reviews.waiting() if each.version.content.kind is Kind.LESSON]
-    assert {doubt for version in found for doubt in support_of(memory.context.store, version).doubts} >= {
+    assert {doubt for version in found for doubt in support_of(memory.context, version).doubts} >= {
         Doubt.EDITED_BETWEEN
     }
 
@@ -200,7 +200,7 @@ def test_questions_and_ids_of_one_day_are_doubtful(
     version = waiting(memory, Kind.NORM)
     steps = (SkillStep(text="Do it", arguments=arguments),) if arguments else ()
     content: SkillContent = dataclasses.replace(version.content, description=description, steps=steps)
-    assert support_of(memory.context.store, dataclasses.replace(version, content=content)).doubts == doubts
+    assert support_of(memory.context, dataclasses.replace(version, content=content)).doubts == doubts
 
 
 def test_what_most_attempts_show_comes_first_and_what_one_shows_last(memory: Tacit) -> None:
@@ -208,7 +208,7 @@ def test_what_most_attempts_show_comes_first_and_what_one_shows_last(memory: Tac
     learn(memory, session(8, missing, bash("go install example.com/swag@latest"), bash("swag init", "ok")))
     learn(memory, session(9, bash("touch a"), say("Never commit to main."), bash("ls")))
     learn(memory, *map(fixed_session, (1, 2, 3)))
-    strong, weak = by_support(memory.context.store, memory.reviews.waiting())
+    strong, weak = by_support(memory.context, memory.reviews.waiting())
     ordered = [*strong, *weak]
     lessons = [each.version.content.name for each in ordered if each.version.content.kind is Kind.LESSON]
     assert lessons[0].startswith("use-legacy-peer-deps")

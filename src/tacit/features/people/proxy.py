@@ -134,7 +134,7 @@ def _answers(memory: Tacit, person: str, permission: ProxyPermission) -> Iterato
 
 def _gates_of(memory: Tacit, waiting: Sequence[StoredVersion]) -> dict[str, str]:
     """Version → the gate that it stands at; versions at no such gate are left out."""
-    _, weak = by_support(memory.context.store, waiting)
+    _, weak = by_support(memory.context, waiting)
     found: dict[str, str] = {stored.version.id: Gate.WEAK for stored in weak}
     for care in memory.library.plan(only=(CareKind.SUPERSEDED, CareKind.MERGE)):
         if care.move and not care.candidate:

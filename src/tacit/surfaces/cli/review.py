@@ -264,7 +264,7 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], sugges
     if not waiting:
         yield "Nothing waits for review."
         return
-    strong, weak = by_support(ctx.memory.context.store, waiting)
+    strong, weak = by_support(ctx.memory.context, waiting)
     if len(waiting) <= _FOLDED_FROM:
         strong, weak = [*strong, *weak], []
     yield from skill_lines([(stored, Reliability()) for stored in strong], width=ctx.console.width)
@@ -332,9 +332,7 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
     """Show and ask about one version after the other; return False where the person quits before the end."""
     results: Counter[str] = Counter()
     try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
-        ordered: Sequence[StoredVersion] = [
-            each for part in by_support(ctx.memory.context.store, waiting) for each in part
-        ]
+        ordered: Sequence[StoredVersion] = [each for part in by_support(ctx.memory.context, waiting) for each in part]
         for extension in ctx.memory.context.extensions:
             ordered = extension.order_reviews(ordered, by)
     except StoreOutage as error:

@@ -121,7 +121,7 @@ def _moment(content: SkillContent) -> str:
 def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
     version, scope = stored.version, stored.skill.scope
-    support = support_of(ctx.memory.context.store, version)
+    support = support_of(ctx.memory.context, version)
     moment = _moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
