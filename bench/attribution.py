@@ -47,12 +47,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tacit import learn as synthesis
 from tacit.domain.evidence import Assessment, Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.attribution import align
 from tacit.ingest.atif import from_documents
+from tacit.learn.single_attempt import draft_of
 
 SEED = 0
 RESAMPLES = 2_000
@@ -197,7 +197,7 @@ class Maker:
         yield case("parameters renamed", renamed(own))
         padded = spread(run.trajectory, self._unrelated_reads(run), self.rng)
         yield case("unrelated reads added", own, padded)
-        drafted = synthesis.draft_of(run.trajectory, VERIFIED)
+        drafted = draft_of(run.trajectory, VERIFIED)
         if hasattr(drafted, "content"):
             yield case("learned from it", drafted.content)
         if run.task in self.gold:

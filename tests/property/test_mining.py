@@ -17,7 +17,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.identity import digest
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.learn import mine
+from tacit.learn.mining.miner import mine
 from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, season
 
 MAX_STEPS = 8

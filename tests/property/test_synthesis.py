@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
-from tacit.learn import distil
 from tacit.learn.parameters import fill, generalise
+from tacit.learn.single_attempt import distil
 from tacit.learn.values import FieldOrigins, Timeline
 from tacit.text.tool_calls import tool_calls
 

@@ -296,7 +296,7 @@ class Maintenance:
 
     def sync_from_home(self) -> mirroring.Synchronised:
         """Bring in what the person approved beyond this project, and report the results of this project there."""
-        done = mirroring.synchronise(self.context, promotion.promotion_request(self.context))
+        done = mirroring.synchronise(self.context)
         self._publish()
         return done
 

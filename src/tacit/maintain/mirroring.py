@@ -24,7 +24,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
 from tacit.gate.content_checks import examine_version
 from tacit.gate.review_rules import check_approval
-from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest, hand_over, open_nominations
+from tacit.maintain.promotion import HOME_LEVELS, hand_over, open_nominations, promotion_request
 from tacit.maintain.source_project import home_store
 from tacit.maintain.status_changes import apply_status_changes
 from tacit.recall import publishing
@@ -54,7 +54,7 @@ class Synchronised:
         return bool(self.added or self.followed or self.purged or self.reported)
 
 
-def synchronise(context: StoreContext, request: PromotionRequest) -> Synchronised:
+def synchronise(context: StoreContext) -> Synchronised:
     """Mirror the person's store here, hand nominations over, and let the person's store apply reported results.
 
     Only a project's own store is synchronised, not one that was named by hand. If the person's store cannot be opened,
@@ -63,7 +63,7 @@ def synchronise(context: StoreContext, request: PromotionRequest) -> Synchronise
     place = context.place
     if place is None or place.database == MEMORY or not place.is_projects_own:
         return Synchronised()
-    done = Synchronised()
+    done, request = Synchronised(), promotion_request(context)
     try:
         create = bool(open_nominations(context.store, Level.ORGANISATION))
         with home_store(place, signers=context.store.signers, create=create) as store:

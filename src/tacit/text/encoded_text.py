@@ -1,4 +1,4 @@
-"""Parts of a text that are encoded in a usual way, decoded: escapes, base64, base32, hex, codes, gzip, hidden characters.
+"""Disguised text made plain: escapes, base64, base32, hex, codes, gzip, hidden characters and lookalikes.
 
 Every pattern is read once from left to right, and what is unpacked has a limit, so the time grows with the text. Pure.
 """
@@ -11,6 +11,7 @@ import bz2
 import html
 import lzma
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -31,6 +32,23 @@ _TEXT_BYTES = bytes([9, 10, 13, *range(32, 127)])
 _MAX_UNPACKED = 256 * 1024
 """Bytes that are unpacked for one text."""
 _MAX_POINT = 0x10FFFF
+_LATIN = (
+    ("АВЕКМНОРСТУХЅІЈҮԌԚԜ", "ABEKMHOPCTYXSIJYGQW"),
+    ("авекмнорстухѕіјүԁԍԛԝһѵѡӏгпь", "abekmhopctyxsijydgqwhvwlrnb"),
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ", "ABEZHIKMNOPTYXC"),
+    ("αβγεηικμνοπρστυχωϲϳ", "abyenikuvonpotuxwcj"),
+    ("օոսհզյցՏՍՕԼ", "onuhqjgSUOL"),
+    ("ᎪᏴᏟᎠᎬᏀᎻᏆᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃ", "ABCDEGHIJKLMPRSTVWYZ"),
+    ("ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", "ABCDEFGHIJKLMNOPRSTUVWXYZ"),
+    ("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz"),
+    ("ıɑɡɩłøđħŧƅƨɵʋɯɾǀⲁⲟⲣⲥⲕ", "iagilodhtbsovwrlaopck"),
+    ("ːꓸꓽ", ":.:"),
+)
+"""Characters that look like Latin ones, with these, for what compatibility decomposition leaves alone."""
+_LETTER_SIGNS = (0x1F150, 0x1F170, 0x1F1E6)
+"""Signs that are the letters A to Z in circles, squares and flags."""
+_INVISIBLE = frozenset({"Cf", "Mn", "Me"})
+_FILLERS = frozenset({0x115F, 0x1160, 0x17B4, 0x17B5})
 
 
 def decoded_parts(text: str) -> Iterator[str]:
@@ -104,3 +122,23 @@ def _shown(data: bytes) -> str:
     if data[1::2].count(0) == len(data) // 2:
         data = data[::2]
     return data.decode("ascii") if data and not data.translate(None, _TEXT_BYTES) else ""
+
+
+class _Folding(dict[int, "int | str | None"]):
+    """For `str.translate`: asks for the category of a character once."""
+
+    def __missing__(self, point: int) -> int | str | None:
+        unseen = unicodedata.category(chr(point)) in _INVISIBLE or point in _FILLERS
+        self[point] = None if unseen else point
+        return self[point]
+
+
+_FOLDING = _Folding(
+    {ord(a): b for others, latin in _LATIN for a, b in zip(others, latin, strict=True)}
+    | {start + number: chr(ord("a") + number) for start in _LETTER_SIGNS for number in range(26)}
+)
+
+
+def unmasked(text: str) -> str:
+    """Return a text with Latin letters for lookalikes, and without accents and invisible characters: for comparing only."""
+    return text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_FOLDING)

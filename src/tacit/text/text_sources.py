@@ -1,7 +1,7 @@
 """Where a text comes from: copied from an untrusted text, an instruction to the reader, or written by Tacit itself. Pure.
 
 `TextLog` takes trusted and untrusted texts in order and finds copies of untrusted ones, also with other case, quotes, blanks,
-lookalike or invisible characters (`lookalikes`), escapes, encodings (`encoded_text`) or joined parts. What a trusted text
+lookalike or invisible characters, escapes, encodings (all in `encoded_text`) or joined parts. What a trusted text
 contained first is not a copy. A paraphrase is not found.
 
 `directive_in` finds the first sentence that could tell a reader what to do. Any long enough run of words counts, in any
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from tacit.text.encoded_text import decoded_parts
-from tacit.text.lookalikes import unmasked
+from tacit.text.encoded_text import decoded_parts, unmasked
 from tacit.text.words import STOP_WORDS
 
 P = TypeVar("P")

@@ -11,7 +11,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.learn import distil, draft_of
+from tacit.learn.single_attempt import distil, draft_of
 
 WORKSPACE = "/workspace/app"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")

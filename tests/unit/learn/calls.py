@@ -9,7 +9,7 @@ from typing import Any
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.learn import outline_of
+from tacit.learn.attempt_outlines import outline_of
 from tacit.store import open_store
 
 WORKED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
-from tacit.learn import distil
 from tacit.learn.consensus import MADE_BY, consensus
 from tacit.learn.like_steps import align, load_source, own_words
+from tacit.learn.single_attempt import distil
 from tacit.learn.values import FieldOrigins
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 

@@ -10,7 +10,8 @@ import pytest
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Cue
 from tacit.domain.trajectory import Origin, Trajectory
-from tacit.learn import mine, outline_of
+from tacit.learn.attempt_outlines import outline_of
+from tacit.learn.mining.miner import mine
 from tacit.text.cues import features, identifiers, strength
 from tacit.text.facts import facts
 from tacit.text.facts import identifiers as named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.learn import distil
+from tacit.learn.single_attempt import distil
 from tacit.text.error_signatures import error_signature
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, read, say, write
 

@@ -17,7 +17,7 @@ from tacit.domain.care import CareReason
 from tacit.domain.lifecycle import Status, parse_reasons
 from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent
 from tacit.domain.trajectory import Claim, Origin, Trajectory
-from tacit.learn import mine
+from tacit.learn.mining.miner import mine
 from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS
 from tests.unit.learn.attempts import bash, conflict, fixed_session, migration, session

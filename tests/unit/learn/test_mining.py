@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Origin, Trajectory
-from tacit.learn import mine
 from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of
+from tacit.learn.mining.miner import mine
 from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, attempt, greenhouse, season
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, fields_without_origin, filled_fields
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Origin, Role, Span, Task, Trajectory
-from tacit.learn import attempt_texts, limit_origins
+from tacit.learn.origin_limits import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, say, slip_in, the_procedure
 
 TASK = "Make the totals round to cents."

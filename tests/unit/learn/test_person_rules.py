@@ -11,8 +11,9 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
-from tacit.learn import distil, outline_of
+from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.person_rules import repeated_wishes
+from tacit.learn.single_attempt import distil
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
 from tests.unit.learn.attempts import UNKNOWN, attempt, bash, edit, say

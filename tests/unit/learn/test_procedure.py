@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Condition, Kind
 from tacit.domain.trajectory import Origin, StepResult
-from tacit.learn import distil
+from tacit.learn.single_attempt import distil
 from tests.unit.learn.attempts import (
     CLAIMED,
     FAILED,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tacit.domain.trajectory import Task, Trajectory
-from tacit.learn import distil
+from tacit.learn.single_attempt import distil
 from tests.unit.learn.attempts import UNKNOWN, VERIFIED, attempt, bash, edit, migration, read
 
 

@@ -13,7 +13,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Step, StepResult
 from tacit.ingest.client_memories import Statement
-from tacit.learn import outline_of
+from tacit.learn.attempt_outlines import outline_of
 from tacit.maintain.stale_instructions import SESSIONS, StaleCommand, stale_commands
 from tests.unit.making import NOW, WORKSPACE, attempt, shell
 
