@@ -23,6 +23,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.store import open_store
 from tacit.surfaces.hook import learner_requests
+from tests.person import give_key
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, claude_shell
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, fill
 
@@ -90,7 +91,7 @@ class Hooked:
 def hooked(tmp_path: Path) -> Hooked:
     made = Hooked(folder=tmp_path / "shop", home=tmp_path / "home")
     (made.folder / ".git").mkdir(parents=True)
-    made.home.mkdir()
+    give_key(made.home / ".tacit")
     fill(made.database, NORM, PROCEDURE, LESSON)
     return made
 
@@ -255,9 +256,9 @@ def test_a_folder_that_is_gone_is_a_line_in_the_log(hooked, tmp_path):
     assert "FileNotFoundError" in hooked.log[0]
 
 
-def test_a_home_that_cannot_be_written_costs_the_log_and_nothing_else(hooked, tmp_path):
-    (tmp_path / "file").write_text("")
-    hooked.variables["TACIT_HOME"] = str(tmp_path / "file" / "home")
+def test_a_home_that_cannot_be_written_costs_the_log_and_nothing_else(hooked):
+    (hooked.home / ".tacit" / "hook.log").mkdir()  # root may write in any folder
+    (hooked.home / ".tacit").chmod(0o500)
     assert hooked.send(b"{") == ""
     assert "makemigration" in hooked.send(PROMPT)
 

@@ -60,7 +60,6 @@ class World:
         world = cls(client=client, model=model, home=folder / "home", project=folder / "ledger")
         programs = world.home / ".local" / "bin"
         programs.mkdir(parents=True)
-        give_key(world.home / ".tacit")
         (programs / "python3").symlink_to(Path(sys.executable).resolve())
         (world.home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n', encoding="utf-8")
         if clone_of:
@@ -73,7 +72,8 @@ class World:
         return world
 
     def install_tacit(self) -> None:
-        """Put `tacit` where a person's own programs are, as pipx or uv would."""
+        """Put `tacit` where a person's own programs are, as pipx or uv would; the person has a key."""
+        give_key(self.home / ".tacit")
         (self.home / ".local" / "bin" / "tacit").symlink_to(TACIT)
 
     def init(self, *options: str) -> None:
