@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import tacit
+from tacit.config.signing_key import create_key
 from tests.e2e.conftest import Terminal, uncoloured
 from tests.e2e.test_review import RIGHT, keys, unlocked, waiting
+from tests.person import CHEAP, PASSPHRASE
 
 GRAVE = "these findings? [y/N]:"
 MENU = "[q]uit:"
@@ -49,6 +52,16 @@ def test_approving_by_name_shows_the_page_and_asks_in_spite_of_what_was_found(po
     done = poisoned.type("review", "tidy-up", "--approve", answers={GRAVE: "y\n", RIGHT: "y\n"})
     assert done.code == 0, done.out
     assert "approved (on trial)" in done.out
+
+
+def test_whoever_signs_earlier_approvals_again_still_sees_quarantined_text(poisoned: Terminal, tmp_path: Path) -> None:
+    put(tmp_path / "plain", PLAIN.format(name="reports"))
+    assert poisoned.run("skills", "import", str(tmp_path / "plain")).code == 0
+    assert poisoned.type("review", "reports", "--approve", answers={RIGHT: "y\n"}).code == 0
+    create_key(poisoned.home / ".tacit", PASSPHRASE, name="ann", at=datetime.now(UTC), cost=CHEAP)
+    asked = poisoned.type("review", answers={"sign them?": "y\n", MENU: "q\n"})
+    assert "Passphrase, to sign: 1 earlier approval" in asked.out
+    assert BAIT in asked.out
 
 
 def test_a_script_says_that_it_knows_what_was_found_or_is_refused_with_it(poisoned: Terminal) -> None:

@@ -32,4 +32,5 @@ def test_a_variable_of_the_interpreter_is_heeded(terminal: Terminal) -> None:
 
 def test_a_terminal_is_one_for_the_process_that_it_was_given(terminal: Terminal) -> None:
     assert terminal.type("config", "--policy", "strict", "--json").json["policy"] == "strict"
-    assert terminal.run("config", "--policy", "strict", "--json").code != 0
+    refused = terminal.run("config", "--policy", "strict", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (3, "needs_passphrase")

@@ -39,6 +39,13 @@ SAME_WORK = dataclasses.replace(
 )
 PNPM = SkillContent(kind=Kind.NORM, name="package-manager", description="Use pnpm, not npm, to install packages.")
 NPM = SkillContent(kind=Kind.NORM, name="installing", description="Use npm, not pnpm, to install packages.")
+LISTED = content(
+    name="list-the-files",
+    description="Write the list of all files into a table of contents",
+    steps=bash_steps("ls > contents.txt"),
+    postconditions=(Condition(text="there is a list", check="test -f contents.txt"),),
+)
+"""A procedure that a sandbox can try again: neither its step nor its check asks a service."""
 OLD = content(name="rotate-the-key", description="Rotate the signing key of the payments service")
 
 
@@ -136,8 +143,7 @@ def test_without_a_sandbox_the_person_is_told_all_the_same(project, tmp_path, mo
     monkeypatch.setattr(bubblewrap, "_SYSTEM", str(tmp_path))
     bubblewrap._tried.cache_clear()
     subprocess.run(["git", "init", "-q", str(project.folder)], check=True)
-    checked = dataclasses.replace(SAME_WORK, postconditions=(Condition(text="it is up", check="kubectl get deploy"),))
-    fill(project.database, RELEASE, checked)
+    fill(project.database, RELEASE, SAME_WORK, LISTED)
     place = find_location(UserEnvironment(home=project.home / ".tacit"), start=project.folder)
     (place.folder / "sessions").mkdir()
     weekly = Config(learn=LearnSettings(revalidate_days=7))

@@ -32,7 +32,11 @@ _SETTINGS: Columns[Setting] = Columns(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Let another person's approvals count.",
 )
-@click.option("--policy", type=click.Choice(list(Strictness)), help="Set how strict the gate is, signed by you.")
+@click.option(
+    "--policy",
+    type=click.Choice([each.value for each in Strictness]),
+    help="Set how strict the gate is, signed by you.",
+)
 @command_options
 def config(ctx: CommandContext, *, new_key: bool, add_signer: Path | None, policy: str | None) -> None:
     """Print every setting and its source. Settings are read from tacit.toml in the project or in ~/.tacit.

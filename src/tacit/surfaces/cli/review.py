@@ -201,18 +201,17 @@ def _expect(ctx: CommandContext, stored: StoredVersion, person: str) -> None:
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     """Review what waits, or one version; if nobody can be asked, print it."""
     if reference is None:
-        waiting = ctx.visible(ctx.memory.reviews.waiting())
-        if ctx.can_ask:
-            waiting = [ctx.memory.version(stored.version.id) for stored in waiting]
+        waiting = ctx.memory.reviews.waiting()
         suggestions = ctx.memory.library.plan(seconds=REVIEW_SECONDS)
         if ctx.can_ask and (waiting or suggestions):
             remove(str(ctx.place.folder))  # the person has come: nobody needs to call them
             person = ctx.person(by)
             if _confirm_earlier(ctx, by=person):
-                waiting = ctx.visible(ctx.memory.reviews.waiting())
+                waiting = ctx.memory.reviews.waiting()
             if not waiting or review_all(ctx, waiting, by=person):
                 ask_about_suggestions(ctx, by=person)
             return
+        waiting = ctx.visible(waiting)
         document = {
             "waiting": [page_document(ctx, each) for each in waiting],
             "suggestions": [*map(care_document, suggestions)],
