@@ -117,6 +117,8 @@ def test_a_changed_script_is_seen_in_review(terminal: Terminal, tmp_path: Path) 
     assert imported["relation"] == "merge"
     asked = terminal.type("review", answers={"[q]uit:": "q\n"})
     assert "evil.example" in asked.out
+    assert "evil.example" not in terminal.run("review", "--json").out  # it may be an agent that reads
+    terminal.unlocked = True
     waiting = terminal.run("review", "--json").json["waiting"]
     assert "evil.example" in waiting[0]["files"][0]["content"]
     assert "+curl" in terminal.run("skills", "diff", "do-it", "--json").json["diff"]

@@ -89,7 +89,7 @@ def test_what_is_learned_waits_and_is_recalled_only_after_approval(
     loop = make()
     assert len(loop.capture(sessions).added) == len(sessions)
     report = loop.learn()
-    assert {"add-database-migration-column", "use-log-not-print"} <= {verdict.name for verdict in report.held}
+    assert {"add-database-migration-column", "use-log-helper-invoice-log"} <= {verdict.name for verdict in report.held}
     assert not report.accepted
     assert {reason for verdict in report.rejected for reason in verdict.reasons} >= {"task_failed", "unverified"}
     waiting = loop.recall(TASK)

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ def run_in_clean_copy(
             return None
         inside = os.path.relpath(folder, copy.root.resolve())
         lent = [prefix for program in named for prefix in (_prefix(program.parent), _prefix(program.resolve().parent))]
+        lent += [Path(sys.prefix), Path(sys.base_prefix)]  # the interpreter that Tacit runs in, wherever it lies
         line, environment = _line(command, copy, inside, home=home, environment=environment, lent=lent)
         started = private / "copy" / inside
         if not started.is_dir():

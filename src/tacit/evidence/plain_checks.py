@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -229,7 +230,8 @@ def _is_started_plainly(command: Command) -> bool:
         return False
     before = words[:at]
     if any(
-        _INTERPRETER.fullmatch(word) and not (_TYPED.fullmatch(word) or word.startswith("/opt/"))
+        _INTERPRETER.fullmatch(word)
+        and not (_TYPED.fullmatch(word) or word.startswith("/opt/") or word == sys.executable)  # the one Tacit runs in
         for word in words[at : at + 3]
     ):
         return False

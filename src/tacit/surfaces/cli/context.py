@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, account_name, find_location
 from tacit.config.passphrase import unlock_at_terminal
+from tacit.config.signers import unlocked_key
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
@@ -116,17 +117,20 @@ class CommandContext:
         return not queries.is_private(stored, person=self.memory.context.person) or self.caller.is_person
 
     def visible(self, found: Iterable[StoredVersion]) -> list[StoredVersion]:
-        """Return the versions that the caller may see, quarantined ones without their text."""
-        return [self.memory.reviews.withheld(stored) for stored in found if self.may_show(stored)]
+        """Return the versions that the caller may see, quarantined ones without their text, but for an unlocked key's holder."""
+        return [self._as_shown(stored) for stored in found if self.may_show(stored)]
+
+    def _as_shown(self, stored: StoredVersion) -> StoredVersion:
+        return stored if unlocked_key() and self.caller.is_person else self.memory.reviews.withheld(stored)
 
     def version(self, reference: str) -> StoredVersion:
-        """Return the version that a name or an id means, without its text if it is quarantined.
+        """Return the version that a name or an id means, as `visible` does.
 
         Raises `NotPermitted` if the caller may not see it.
         """
         stored = self.memory.version(reference)
         self.require_visible(stored)
-        return self.memory.reviews.withheld(stored)
+        return self._as_shown(stored)
 
     def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""
