@@ -83,7 +83,7 @@ def test_a_card_graduates_by_patch_and_by_hand_to_the_same_bytes_and_back(termin
     assert snapshot(skill) == before
     applied = terminal.type("backport", str(skill), "--card", card, "--apply", "--json")
     assert applied.code == 0, applied.out
-    identity = json.loads(applied.out)["backport_id"]
+    identity = applied.json["backport_id"]
     by_hand = {
         name: data.replace(identity.encode(), told["backport_id"].encode()) for name, data in snapshot(skill).items()
     }
@@ -102,7 +102,7 @@ def test_a_card_graduates_by_patch_and_by_hand_to_the_same_bytes_and_back(termin
 
     undone = terminal.type("backport", "--undo", identity, "--json")
     assert undone.code == 0, undone.out
-    assert json.loads(undone.out)["exact"] is True
+    assert undone.json["exact"] is True
     assert snapshot(skill) == before
     assert terminal.run("cards", "list").json["items"][0]["status"] == "accepted"
 

@@ -247,10 +247,10 @@ def test_what_is_local_is_shown_and_refused_until_a_person_says_so_twice(termina
 def test_a_program_that_promotes_says_yes(terminal: Terminal) -> None:
     approved(terminal, WAIT)
     asked = terminal.type("promote", "wait-for-elements", "--by", "ann", "--json")
-    assert (asked.code, "--yes" in json.loads(asked.out)["error"]["hint"]) == (2, True)
+    assert (asked.code, "--yes" in asked.json["error"]["hint"]) == (2, True)
     assert not at_home(terminal).exists()
     done = terminal.type("promote", "wait-for-elements", "--by", "ann", "--json", "--yes")
-    told = json.loads(done.out)["promoted"]
+    told = done.json["promoted"]
     assert (told["status"], told["record"], told["against"]) == ("trial", "", [])
 
 
@@ -285,9 +285,9 @@ def test_an_invalidation_and_its_undoing_mean_the_projects_own_skill_and_name_th
     own = everywhere.run("skills", "show", name, "--json").json
     [mirror] = own["others"]
     refused = everywhere.type("undo", name, "--yes", "--json")  # the promotion is the last change
-    assert (refused.code, json.loads(refused.out)["error"]["code"]) == (2, "changed_in_own_store")
-    gone = json.loads(everywhere.type("review", name, "--invalidate", "--reason", "wrong", "--json").out)
+    assert (refused.code, refused.json["error"]["code"]) == (2, "changed_in_own_store")
+    gone = everywhere.type("review", name, "--invalidate", "--reason", "wrong", "--json").json
     assert gone["others"] == [mirror]
-    undone = json.loads(everywhere.type("undo", name, "--yes", "--json").out)
+    undone = everywhere.type("undo", name, "--yes", "--json").json
     assert [move["version_id"] for move in undone["moves"]] == [own["version_id"]]
     assert undone["others"] == [mirror]
