@@ -18,8 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, account_name, find_location
 from tacit.config.passphrase import unlock_at_terminal
-from tacit.config.signers import unlocked_key
 from tacit.config.settings import Config, Setting, load_config
+from tacit.config.signers import unlocked_key
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
 from tacit.store import queries
@@ -117,20 +117,21 @@ class CommandContext:
         return not queries.is_private(stored, person=self.memory.context.person) or self.caller.is_person
 
     def visible(self, found: Iterable[StoredVersion]) -> list[StoredVersion]:
-        """Return the versions that the caller may see, quarantined ones without their text, but for an unlocked key's holder."""
-        return [self._as_shown(stored) for stored in found if self.may_show(stored)]
+        """Return the versions that the caller may see, each `as_shown`."""
+        return [self.as_shown(stored) for stored in found if self.may_show(stored)]
 
-    def _as_shown(self, stored: StoredVersion) -> StoredVersion:
+    def as_shown(self, stored: StoredVersion) -> StoredVersion:
+        """Return a version, without its text if it is quarantined and nobody has unlocked their key."""
         return stored if unlocked_key() and self.caller.is_person else self.memory.reviews.withheld(stored)
 
     def version(self, reference: str) -> StoredVersion:
-        """Return the version that a name or an id means, as `visible` does.
+        """Return the version that a name or an id means, `as_shown`.
 
         Raises `NotPermitted` if the caller may not see it.
         """
         stored = self.memory.version(reference)
         self.require_visible(stored)
-        return self._as_shown(stored)
+        return self.as_shown(stored)
 
     def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""

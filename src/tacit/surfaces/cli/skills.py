@@ -143,7 +143,7 @@ def show(
         versions = (stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)
         for each in versions:
             ctx.require_visible(each)
-        before, after = (ctx.memory.reviews.withheld(each).version for each in versions)
+        before, after = (ctx.as_shown(each).version for each in versions)
         document = {"before": before.id, "after": after.id, "diff": difference(before.content, after.content)}
         ctx.report(document, lambda: colored_difference(before.content, after.content))
         return
