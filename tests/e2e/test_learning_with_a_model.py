@@ -20,6 +20,7 @@ import tacit
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.domain.ports import Spending
+from tacit.domain.skill import SkillContent
 from tacit.learn.reading.prompt_files import prompt_file
 from tacit.learn.reading.reader import MAX_OUTPUT_TOKENS, MERGE, PATIENCE, READ
 from tacit.providers.budget import UsageLedger
@@ -565,6 +566,18 @@ def shown_of(terminal: Terminal, told: Any) -> list[Any]:
     return [terminal.run("skills", "show", each["version_id"], "--json").json for each in told["held"]]
 
 
+def content_of(terminal: Terminal, item: Mapping[str, Any]) -> SkillContent:
+    """The text of a version that waits, also where it is quarantined, so that no command prints it to a program."""
+    with tacit.open(terminal.project / ".tacit" / "tacit.db") as memory:
+        return memory.version(item["version_id"]).version.content
+
+
+def confirmations(terminal: Terminal, item: Mapping[str, Any]) -> list[str]:
+    """The keys of what a person has to confirm before an approval."""
+    with tacit.open(terminal.project / ".tacit" / "tacit.db") as memory:
+        return [value.key for value in memory.reviews.examine(item["version_id"]).external_values]
+
+
 def test_an_order_that_was_read_waits_as_external_and_is_not_approved_without_a_tick(
     terminal: Terminal, transcripts: Path, tmp_path: Path
 ) -> None:
@@ -595,7 +608,7 @@ def test_an_order_that_was_read_waits_as_external_and_is_not_approved_without_a_
         item = waiting[each["version_id"]]
         assert item["lowest_origin"] == "external"
         assert {"external_text", "model_wording"} <= {finding["rule"] for finding in item["findings"]}
-        assert [tick["key"] for tick in item["ticks"]] == [f"sentence:{item['description']}"]
+        assert confirmations(terminal, item) == [f"sentence:{content_of(terminal, item).description}"]
         bound = ("--approve", "--by", "ann", "--hash", item["content_hash"], "--despite-findings", "--json")
         refused = terminal.run("review", item["version_id"], *bound)
         assert (refused.code, refused.json["error"]["code"]) == (3, "confirmation_missing")
@@ -639,7 +652,7 @@ def test_an_order_that_a_person_pasted_waits_as_external_through_the_recorded_re
     assert len(read) == told["model"]["items"] == 3
     for item in read:
         assert item["lowest_origin"] == "external"
-        assert f"sentence:{item['description']}" in [tick["key"] for tick in item["ticks"]]
+        assert f"sentence:{content_of(terminal, item).description}" in confirmations(terminal, item)
 
 
 def test_what_stands_beside_a_sentence_names_nothing_that_the_record_does_not_have(
@@ -674,7 +687,8 @@ def test_a_revision_of_an_approved_skill_waits_and_agents_go_on_with_the_approve
     assert told["accepted"] == []
     waiting = {each["version_id"]: each for each in terminal.run("review", "--json").json["waiting"]}
     found = waiting[revision["version_id"]]
-    assert (INSTALL in found["description"], found["lowest_origin"], len(found["parents"])) == (True, "external", 1)
+    assert (found["withheld"], found["lowest_origin"], len(found["parents"])) == (True, "external", 1)
+    assert INSTALL in content_of(terminal, found).description
     assert recalled(terminal) == [FACT["text"]]
 
 
@@ -719,21 +733,29 @@ def test_the_settings_model_can_be_left_out(terminal: Terminal, transcripts: Pat
     assert (later["model"]["sessions"], names(later)) == (1, READ_ITEMS[:1])
 
 
-def test_no_agent_and_no_hook_spends(terminal: Terminal, transcripts: Path) -> None:
+def test_no_agent_and_no_hook_spends(terminal: Terminal, transcripts: Path, tmp_path: Path) -> None:
     path = lay_down(terminal, transcripts / FIRST)
     with served(answer(said(LESSON))) as server:
         configure(terminal, server)
-        settings = terminal.home / ".tacit" / "tacit.toml"
-        # whoever calls a hook decides on HOME, so what is accepted there is no word of the account's person
-        settings.write_text(settings.read_text().replace("[learn]\n", "[learn]\nread_in_background = true\n"))
+        # a home that the project's own files name accepts it, which is no word of the person's
+        settings, other = terminal.home / ".tacit" / "tacit.toml", tmp_path / "other"
+        other.mkdir()
+        (other / "tacit.toml").write_text(
+            settings.read_text().replace("[learn]\n", "[learn]\nread_in_background = true\n")
+        )
+        (terminal.project / ".claude").mkdir()
+        variables = {"TACIT_HOME": str(other)}
+        (terminal.project / ".claude" / "settings.json").write_text(json.dumps({"env": variables}))
         agent = Terminal(terminal.project, terminal.home, {"CLAUDECODE": "1"})
         named = agent.run("learn", "--model", "scripted", "--json")
         assert (named.code, named.json["error"]["kind"]) == (3, "NotPermitted")
         assert learn(agent, transcripts / FIRST)["model"] is None
         shutil.rmtree(terminal.project / ".tacit")
+        (terminal.project / ".tacit").mkdir()  # a hook learns only where the project was connected
         event = {"hook_event_name": "SessionEnd", "session_id": FIRST[:-6], "transcript_path": str(path)}
         stdin = json.dumps({**event, "cwd": str(terminal.project)})
-        hooked = terminal.run("hook", "--client", "claude-code", stdin=stdin)
+        sender = Terminal(terminal.project, terminal.home, variables)
+        hooked = sender.run("hook", "--client", "claude-code", stdin=stdin)
         assert hooked.code == 0, hooked.err
         assert happens(lambda: has_learned(terminal))
     assert server.requests == []
@@ -741,20 +763,22 @@ def test_no_agent_and_no_hook_spends(terminal: Terminal, transcripts: Path) -> N
 
 
 def has_learned(terminal: Terminal) -> bool:
-    """Whether the learner behind the hook has learned; it follows the account's own settings, so one run is not enough."""
-    done = terminal.run("review", "--json")
-    return done.code == 0 and [item["name"] for item in done.json["waiting"]] == [PLAIN[1]]
+    """Whether the learner behind the hook is done with what it was asked for."""
+    sessions = terminal.project / ".tacit" / "sessions"
+    if not sessions.exists() or [*sessions.glob("*.wanted"), *sessions.glob("*.taken")]:
+        return False
+    return sorted(item["name"] for item in terminal.run("review", "--json").json["waiting"]) == sorted(PLAIN)
 
 
 @pytest.mark.parametrize(("accepted", "calls"), [(True, 1), (False, 0)])
-def test_behind_the_hooks_a_model_reads_only_where_the_accounts_own_settings_accept_it(
+def test_behind_the_hooks_a_model_reads_only_where_the_persons_own_settings_accept_it(
     terminal: Terminal, transcripts: Path, tmp_path: Path, accepted: bool, calls: int
 ) -> None:
     account = tmp_path / "account"
     path = lay_down(terminal, transcripts / FIRST)
     event = {"hook_event_name": "SessionEnd", "session_id": FIRST[:-6], "transcript_path": str(path)}
     given = json.dumps({**event, "cwd": str(terminal.project), "client": "claude-code"}).encode()
-    own = UserEnvironment(account_home=account, home=terminal.home / ".tacit", model_key="its-own-key")
+    own = UserEnvironment(home=account / ".tacit", model_key="its-own-key")
     context = find(parse(given), HookEnvironment({"HOME": str(terminal.home)}))
     assert context is not None
     learner_requests.request(parse(given), context)
