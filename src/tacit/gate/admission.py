@@ -13,7 +13,7 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.skill import Provenance, SkillContent, SkillVersion
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.duplicates import disagreements
@@ -133,10 +133,9 @@ def candidate_from_proposal(
         parents=tuple(version.id for version in before),
         by=by,
     )
-    # Text of a known skill keeps its origin even if it is proposed under another name.
-    copied_from = [
-        *queries.versions_named_in(store, content),
-        *(stored.version for stored in queries.similar_versions(store, candidate)),
-    ]
+    copied_from: list[SkillVersion] = []
+    if origin is not Origin.EXTERNAL:  # text of a known skill keeps its lower origin, also under another name
+        copied_from += queries.versions_named_in(store, content)
+        copied_from += (stored.version for stored in queries.similar_versions(store, candidate))
     origins = origins_of_edit(content, origin, before, named=copied_from)
     return dataclasses.replace(candidate, origins=origins)

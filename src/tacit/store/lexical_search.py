@@ -230,7 +230,7 @@ def term_of(form: str) -> str:
 
 def terms_in(text: str) -> list[str]:
     """The terms in the stored words of a field."""
-    return text.split() if "_" not in text else [term_of(form) for form in text.split()]
+    return text.split() if "_" not in text else [form if form[0] != "_" else term_of(form) for form in text.split()]
 
 
 def affordable(counts: dict[str, int], total: int) -> list[str]:

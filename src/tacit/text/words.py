@@ -56,12 +56,17 @@ def query_terms(text: str) -> list[str]:
 
 def term_set(text: str) -> frozenset[str]:
     """Return the distinct terms of a text, without stop words."""
-    return _short_term_set(text) if len(text) <= _SHORT_TEXT else frozenset(terms(text))
+    return _short_term_set(text) if len(text) <= _SHORT_TEXT else _long_term_set(text)
 
 
 @lru_cache(maxsize=4096)
 def _short_term_set(text: str) -> frozenset[str]:
     return frozenset(terms(text))  # sentences are compared with each other again and again
+
+
+@lru_cache(maxsize=128)
+def _long_term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))  # a new skill is compared with each of its neighbours
 
 
 def estimate_tokens(text: str) -> int:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.pattern_rules import PER_RULE_MAX, apply, rules
+from tacit.gate.checks.pattern_rules import PER_RULE_MAX, apply, find_all, rules
 from tacit.gate.checks.secret_flows import URL, HostKind, addresses_in, host_kind, secret_flows
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 
@@ -67,13 +67,13 @@ def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that fetch something and run it, at once or later."""
     for segment in segments:
         if segment.is_code or segment.is_hidden:
-            for match in islice(_DATA_RUN.finditer(segment.text), PER_RULE_MAX):
+            for match in islice(find_all(_DATA_RUN, segment.text), PER_RULE_MAX):
                 reason = f"runs {match[1][-60:]}, which is named as data, as a program"
                 yield segment.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
         if segment.is_block:
             continue
         for match in (
-            m for each in (_PIPED, _INNER, _WINDOWS) for m in islice(each.finditer(segment.text), PER_RULE_MAX)
+            m for each in (_PIPED, _INNER, _WINDOWS) for m in islice(find_all(each, segment.text), PER_RULE_MAX)
         ):
             if _PERMISSION.match(match[0]):
                 continue
@@ -97,7 +97,7 @@ def _source(line: str) -> tuple[HostKind, str]:
 
 def _run_later(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are fetched or decoded and run some lines later."""
-    for match in islice(_SAVED.finditer(segment.text), 4 * PER_RULE_MAX):
+    for match in islice(find_all(_SAVED, segment.text), 4 * PER_RULE_MAX):
         target, address = _TARGET.search(match[1]), URL.search(match[0])
         name = _last_part(target[1]) if target else address[2].rpartition("/")[2] if address else ""
         ran = _run_of(name, segment.text, match) if re.search(r"\w", name) else None
@@ -109,7 +109,7 @@ def _run_later(segment: TextSegment) -> Iterator[Finding]:
                 severity = Severity.HIGH
             reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
             yield segment.finding("fetch_then_run", severity, reason=reason, span=(match.start(), ran))
-    for match in islice(_UNPACKED.finditer(segment.text), PER_RULE_MAX):
+    for match in islice(find_all(_UNPACKED, segment.text), PER_RULE_MAX):
         target = _TARGET.search(match[1])
         name = _last_part(target[1]) if target else ""
         ran = _run_of(name, segment.text, match)

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.text_segments import TextSegment
@@ -44,13 +47,62 @@ class Rule:
             return
         found = 0
         for pattern in self.patterns:
-            for match in pattern.finditer(segment.text):
+            for match in find_all(pattern, segment.text):
                 if self.unless is not None and self.unless.search(_line(segment.text, match)):
                     continue
                 yield match
                 found += 1
                 if found == PER_RULE_MAX:
                     return
+
+
+_FOLDED = re.compile("[ıſİ\u212a]")
+"""Other characters that match `i`, `s` or `k` where case is ignored."""
+
+
+@lru_cache(maxsize=64)
+def _lowered(text: str) -> str:
+    """Return a text in lower case; empty where a search for words would overlook what a pattern matches."""
+    return "" if not text.isascii() and _FOLDED.search(text) else text.lower()
+
+
+def find_all(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern, which is applied only where the text has one of the words that it needs.
+
+    That takes a tenth of the time, and most patterns match nowhere.
+    """
+    needed, lowered = needed_words(pattern.pattern, pattern.flags), _lowered(text)
+    if not needed or not lowered or any(word in lowered for word in needed):
+        yield from pattern.finditer(text)
+
+
+@lru_cache(maxsize=2048)
+def needed_words(pattern: str, flags: int) -> frozenset[str]:
+    """Return lower-case texts of which every match contains at least one; empty where none can be told."""
+    return _needed(_parser.parse(pattern, flags))
+
+
+def _needed(tree: Iterable[tuple[Any, Any]]) -> frozenset[str]:
+    """Return the texts that a parsed sequence needs: of all its parts' the ones whose shortest is longest."""
+    found: list[frozenset[str]] = []
+    run = ""
+    for kind, value in [*tree, (None, None)]:
+        if kind is _parser.LITERAL and value < 128:
+            run += chr(value).lower()
+            continue
+        found, run = [*found, frozenset({run})], ""
+        if kind is _parser.SUBPATTERN:
+            found.append(_needed(value[-1]))
+        elif kind is _parser.BRANCH:
+            branches = [_needed(each) for each in value[1]]
+            found.append(frozenset().union(*branches) if all(branches) else frozenset())
+        elif kind in (_parser.MAX_REPEAT, _parser.MIN_REPEAT) and value[0]:
+            found.append(_needed(value[-1]))
+    best = max(found, key=lambda words: min(map(len, words), default=0))
+    return best if min(map(len, best), default=0) >= _SHORTEST_NEEDED else frozenset()
+
+
+_SHORTEST_NEEDED = 2
 
 
 def rules(table: Mapping[tuple[str, Severity, str], str], **parts: str) -> tuple[Rule, ...]:

@@ -45,10 +45,15 @@ class ProseRule:
 
     def span(self, meaning: Meaning) -> tuple[int, int] | None:
         """Return the characters that the rule matches in a sentence; None if it does not match."""
-        reached = [_follow(chain, meaning) for chain in self.chains]
-        if not all(reached) or any(_follow(chain, meaning) for chain in self.absent):
+        spans: list[tuple[int, int]] = []
+        for chain in self.chains:
+            reached = _follow(chain, meaning)
+            if reached is None:
+                return None
+            if len(chain) > 1:
+                spans.append(reached)
+        if any(_follow(chain, meaning) for chain in self.absent):
             return None
-        spans = [span for span, chain in zip(reached, self.chains, strict=True) if span and len(chain) > 1]
         return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, len(meaning.text))
 
 
@@ -64,9 +69,9 @@ def broken_rules(rules: tuple[ProseRule, ...], meaning: Meaning) -> Iterator[tup
 def _follow(chain: _Chain, meaning: Meaning) -> tuple[int, int] | None:
     """Return the longest span in which words of these classes follow each other; None if there is none."""
     reached = [span for name in chain[0] for span in meaning.spans(name)]
+    if not reached:
+        return None
     for link in chain[1:]:
-        if not reached:
-            return None
         reached = [
             (start, end)
             for name in link

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.pattern_rules import PER_RULE_MAX
+from tacit.gate.checks.pattern_rules import PER_RULE_MAX, find_all
 from tacit.gate.checks.text_segments import TextSegment
 
 URL = re.compile(
@@ -369,7 +369,7 @@ def _suspicious_host_findings(segment: TextSegment, *, is_sending: bool) -> Iter
 
 def _sources(segment: TextSegment) -> Iterator[_Occurrence]:
     for pattern, what in _SOURCES:
-        for match in pattern.finditer(segment.text):
+        for match in find_all(pattern, segment.text):
             if not _in_comment(segment, match.start()):
                 description = what or f"a place of secrets ({' '.join(match[0].split())[:40]})"
                 yield _Occurrence(*match.span(), description, not what)
@@ -377,11 +377,11 @@ def _sources(segment: TextSegment) -> Iterator[_Occurrence]:
 
 def _senders(segment: TextSegment) -> Iterator[_Occurrence]:
     if not segment.is_code:
-        for match in _ORDER_TO_SEND.finditer(segment.text):
+        for match in find_all(_ORDER_TO_SEND, segment.text):
             kinds = [kind for kind, _ in addresses_in(match[0])]
             if kinds and kinds[0] not in (HostKind.LOCAL, HostKind.INSTALLER, HostKind.CODE):
                 yield _Occurrence(*match.span(), str(kinds[0]))
-    for match in SENDING.finditer(segment.text):
+    for match in find_all(SENDING, segment.text):
         if _in_comment(segment, match.start()):
             continue
         after = segment.text[match.start() : match.end() + 300]

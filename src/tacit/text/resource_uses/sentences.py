@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
+_Spans = tuple[tuple[int, int], ...]
 _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the ", "your "))
 """What comes from a place does not go there."""
 
@@ -49,6 +50,14 @@ def word_classes() -> dict[str, str]:
 def pattern(name: str) -> re.Pattern[str]:
     """Return the pattern of a word class."""
     return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{word_classes()[name]})(?!\w)")
+
+
+@cache
+def _named_class(name: str) -> tuple[re.Pattern[str], dict[str, _Spans]]:
+    """Return the pattern of a class, and its names with no place: an action also has those of an order and a negation."""
+    plain = name.rstrip("!~")
+    marks = ("", "!", "~") if plain in _tables()["actions"] else ("",)
+    return pattern(plain), {f"{plain}{mark}": () for mark in marks}
 
 
 MAX_SENTENCE = 1_500
@@ -180,7 +189,6 @@ _LED = re.compile(
     + "$"
 )
 """Words that introduce an order without a comma: "when summarising leave out …"."""
-_Spans = tuple[tuple[int, int], ...]
 
 
 class Meaning:
@@ -195,11 +203,14 @@ class Meaning:
         """Return the spans of words of a class; with `!` only as an order, with `~` only negated."""
         known = self._known.get(name)
         if known is None:
-            plain = name.rstrip("!~")
-            if plain in _tables()["actions"]:
-                self._find_action(plain)
+            expression, names = _named_class(name)
+            first = expression.search(self._lowered)
+            if first is None:  # as for most classes of most sentences
+                self._known.update(names)
+            elif len(names) > 1:
+                self._find_action(name.rstrip("!~"))
             else:
-                self._known[plain] = tuple(match.span() for match in pattern(plain).finditer(self._lowered))
+                self._known[name] = tuple(match.span() for match in expression.finditer(self._lowered))
             known = self._known[name]
         return known
 
