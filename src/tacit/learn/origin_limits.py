@@ -24,7 +24,7 @@ from tacit.ingest.log_files import CUT
 from tacit.learn.values import EMAIL, HOST, PLACEHOLDER, URL, is_inside
 from tacit.learn.wording import local
 from tacit.store import Store
-from tacit.text.text_sources import TextLog, directive_in, readings, texts_in
+from tacit.text.text_sources import TextLog, directive_in, readings, texts_in, turned
 
 WEB_SEARCH = "web_search"
 """The search that a model's server makes; logs do not hold the pages that it shows."""
@@ -74,7 +74,7 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
         for step in each.steps:
             if step.is_action and (step.tool == WEB_SEARCH or _UNSEEN.search(step.observation)):
                 unseen.append(Span(each.id, step.index, "observation"))
-            for text, part, trusted in _texts_of_step(step, started=bool(each.parent_session_id)):
+            for text, part, trusted in _texts_of_step(step, asked_by=each.task_origin):
                 span = Span(each.id, step.index, part)
                 sources.add(text, span, trusted=trusted)
                 read = (
@@ -88,10 +88,17 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
 def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Candidate:
     """Lower the origin of every field that repeats external text or has no source."""
     origins, grounding = dict(candidate.origins), dict(candidate.provenance.grounding)
-    for path, value in filled_fields(candidate.content).items():
-        lenders = dict.fromkeys((*copied_spans(path, value, attempts), *_unattributed_spans(value, attempts)))
+    copied_steps, examples = "", {each.name: str(each.example) for each in candidate.content.parameters}
+    for path, value in sorted(
+        filled_fields(candidate.content).items(), key=lambda each: not each[0].startswith("steps.")
+    ):
+        copied = copied_spans(path, value, attempts, copied_steps=copied_steps)
+        lenders = dict.fromkeys((*copied, *_unattributed_spans(value, attempts)))
         if lenders:
             _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
+        if path.startswith("steps.") and origins.get(path) is Origin.EXTERNAL:
+            step = PLACEHOLDER.sub(lambda found: examples.get(found[1], ""), f"{plain(value)}\n").casefold()
+            copied_steps += "".join((step, *turned(step)))
     for path in fields_without_origin(candidate.content, origins):
         origins[path] = Origin.EXTERNAL
     instructions = _instructions_before(grounding, attempts)
@@ -102,12 +109,13 @@ def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Can
     return dataclasses.replace(candidate, origins=origins, provenance=provenance)
 
 
-def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, bool]]:
+def _texts_of_step(step: Step, *, asked_by: Origin) -> Iterator[tuple[str, str, bool]]:
     """Yield the texts of a step in order, each with its part and whether it is trusted.
 
-    Text that a person pasted is not trusted, nor is the text of a parent agent, whose own sources are not visible here.
+    Text that a person pasted is not trusted, nor is the text of a program or of a parent agent, whose own sources are not
+    visible here.
     """
-    if step.role is Role.USER and not started:
+    if step.role is Role.USER and asked_by is Origin.USER:
         typed, pasted = typed_and_pasted(step.text)
         yield typed, "text", True
         yield pasted, "text", False
@@ -125,8 +133,11 @@ def typed_and_pasted(text: str) -> tuple[str, str]:
     return typed[:_MAX_TYPED], "\n".join([*pasted, typed[_MAX_TYPED:]]).strip()
 
 
-def copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
-    """Yield where the value of a field was copied from in attempts that read it before anybody else said it."""
+def copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts], *, copied_steps: str = "") -> Iterator[Span]:
+    """Yield where the value of a field was copied from in attempts that read it before anybody else said it.
+
+    Paths of the workspace are no copies, unless `copied_steps` hold them, the texts of steps that were copied.
+    """
     prose = path.partition(".")[0] in _PROSE
     if path.startswith("tags.") and str(value).startswith(CALL_TAG):
         return  # the form of a call that the agent made
@@ -135,10 +146,14 @@ def copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Ite
         reaches_out = bool(_REACHES_OUT.search(bare))
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case
-            exempt = _never if reaches_out else partial(is_inside, workspace=workspace)
+            exempt = _never if reaches_out else partial(_is_own_path, workspace=workspace, copied_steps=copied_steps)
             span = attempt.sources.copied_from(bare, prose=prose, exempt=exempt)
             if span is not None:
                 yield span
+
+
+def _is_own_path(word: str, *, workspace: str, copied_steps: str) -> bool:
+    return is_inside(word, workspace) and word not in copied_steps
 
 
 def _never(word: str) -> bool:

@@ -161,8 +161,12 @@ def _cached_forms(text: str) -> tuple[str, ...]:
     values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(text)}  # a command with its own variables
     filled = _USED.sub(lambda match: values.get(match[1], match[0]), text) if values else text
     forms = forms_of(filled, original=text)
-    turned = (turn for form in forms for turn in (codecs.encode(form, "rot13"), form[::-1]))
-    return tuple(dict.fromkeys((*forms, *turned)))
+    return tuple(dict.fromkeys((*forms, *(turn for form in forms for turn in turned(form)))))
+
+
+def turned(text: str) -> tuple[str, str]:
+    """Return a text rotated by 13 letters, and reversed."""
+    return codecs.encode(text, "rot13"), text[::-1]
 
 
 _MAX_SENTENCE = 2_000

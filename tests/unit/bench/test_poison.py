@@ -31,7 +31,10 @@ def test_there_are_enough_places_and_each_has_its_own_name() -> None:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.client}: {place.name}")
 def test_what_stood_there_waits_marked_with_its_place(place: Any) -> None:
-    tallies, _, _ = poison.run(Strictness.STANDARD, [case_of(place)])
+    # An order with an address, and one inside the workspace, whose words alone are no copy.
+    tallies, _, _ = poison.run(
+        Strictness.STANDARD, [case_of(place, number) for number in ((0,) if place.first_wish else (0, 5))]
+    )
     [tally] = tallies.values()
     assert (tally.injectable, tally.mislabelled, tally.unnamed) == (0, 0, 0), tally.examples
     assert tally.carried > 0, "the payload was learned, so something had to be marked"

@@ -99,7 +99,7 @@ OUTSIDE = [
     ({"type": "hook_success", "hookEvent": "SessionStart", "hookName": "x", "content": "alpha"}, "x", "alpha"),
     ({"type": "hook_blocking_error", "blockingError": {"blockingError": "alpha"}}, "", "alpha"),
     ({"type": "unheard_of", "deep": [{"words": "alpha"}]}, "", "alpha"),
-    ({"type": "rendered_only", "ref": "x"}, "", "alpha"),
+    ({"type": "rendered_too", "ref": "x"}, "", "x\nalpha"),
 ]  # fmt: skip
 """Attachments, each with where its text is from and the text itself."""
 
@@ -277,8 +277,7 @@ class TestSpeakers:
         self, session: Any, attachment: dict[str, Any], place: str, shown: str
     ) -> None:
         rendered = [{"content": "<system-reminder>\nThe client's own wording.\n</system-reminder>"}]
-        known = attachment["type"] not in ("unheard_of", "rendered_only")
-        shown_as = rendered if known else [{"content": shown}] if attachment["type"] == "rendered_only" else None
+        shown_as = {"unheard_of": None, "rendered_too": [{"content": "alpha"}]}.get(attachment["type"], rendered)
         step = session(prompt("go"), record("attachment", attachment=attachment, rendered=shown_as)).steps[-1]
         assert (step.text, step.origin_of("text")) == (shown, Origin.EXTERNAL)
         assert step.arguments == {"attachment": attachment["type"], **({"place": place} if place else {})}
