@@ -162,7 +162,7 @@ class _Rules:
         if path.endswith((".md", ".rst", ".txt")):
             return ""
         added = set(ENDS_PROCESS.findall(now.decode("latin-1"))) - set(ENDS_PROCESS.findall(before.decode("latin-1")))
-        return f"code in `{path}` may end the run of the tests itself" if added else ""
+        return f"code in `{path}` may end a check itself, or know that it is being tested" if added else ""
 
 
 def _as_pattern(word: str) -> str:

@@ -61,8 +61,21 @@ ENDS_PROCESS = re.compile(
             r"\b_exit\(|\bexit!|\bat_?exit\b|__attribute__\(\(constructor|^#!/\S*\btrue\b",
             r"^\s*(?:exit|abort)\s*(?:\d|$)|^\s*exec\s+['\"]",
             r"\b_pytest\b|\bpytest_[a-z]\w+|\bPYTEST_\w+|['\"]_?pytest['\"]|^\s*(?:import|from)\s+_?pytest\b",
-            r"\bSkipTest\b|\bunittest\.(?:case|runner|result)\b|\bJEST_WORKER_ID\b|\bVITEST\b|\bRSpec\b|\bMinitest\b",
+            r"\bSkipTest\b|\bunittest\.(?:case|runner|result)\b|^\s*(?:import|from) unittest\b",
+            r"\bJEST_WORKER_ID\b|\bVITEST\b|\bRSpec\b|\bMinitest\b",
             r"\b(?:TestAborted|AssumptionViolated|TestSkipped)\w*\b",
+            # who calls, or by which program it was started: a test, or the real work
+            r"\bError\([^)\n]*\)\)?\.stack\b|\.stack\.(?:includes|match|indexOf|split|search)\(|\bcaptureStackTrace\b|\bmodule\.parent\b",
+            r"\brequire\.main\b(?!\s*[=!]==?\s*module\b)|\bprocess\.argv(?:\[[01]\]|0)|\bStackWalker\b|\bgetStackTrace\(|\bStackFrame\b",
+            r"(?<![.\w@:'\"])caller(?:_locations)?(?:\(|\[|\.\w)|\bdebug_backtrace\b|\bnew StackTrace\b",
+            r"\bruntime\.Callers?\(|\bos\.Args\[0\]|\benv::args(?:_os)?\(\)\.(?:next|nth\(0)|\bcurrent_exe\(|\bBacktrace::",
+            r"\btesting\.(?:Testing|Short|Verbose|CoverMode|Benchmark)\(|\bcfg!\(test\)|\bcfg\(not\(test\)\)",
+            r"\bflag\.(?:Set|Lookup)\(|^\s*#\[path\s*=|^\s*#\s*(?:el)?if(?:n?def)?\b.*\bTEST|\borg\.(?:junit|testng)\b|\bAssum(?:e|ptions?)\.\w",
+            r"\btraceback\.(?:extract|walk|format|print)_stack\b|\bsys\.argv\[0\]|\bPPID\b|/proc/self\b",
+            r"\bNODE_TEST\w*|\bnpm_\w+|\bMAKE(?:LEVEL|FLAGS)\b|\bsun\.java\.command\b",
+            r"\bin os\.environ\b|\bos\.environ\.(?:keys|items|values)\(",
+            r"\bthread::current\(\)\.name\b|\bcurrentThread\(\)\.get\w+|\bconst_defined\?|\bdefined\?\(?\s*[A-Z]|\bisatty\(",
+            r"\[ -t \d \]|(?<!__FILE__ == )\$(?:0\.\w|0 *[=!]~|PROGRAM_NAME)\b",
             # Python: frames, hooks, names made at run time
             r"\bsys\.(?:set(?:trace|profile)|_getframe|monitoring|excepthook|meta_path|path_hooks|modules)\b|\bSystemExit\b",
             r"\bf_(?:back|globals|locals)\b|\binspect\.(?:stack|currentframe)\b|\b__(?:eq|code|builtins|import)__\b|\bbuiltins\b",
@@ -88,6 +101,11 @@ ENDS_PROCESS = re.compile(
     re.MULTILINE,
 )
 """Code that ends the process itself, or acts on what runs the tests: then the exit status is not the word of the tests."""
+SILENCES_CHECK = re.compile(
+    r"#\s*(?:ruff|flake8|type|pyright|mypy|pylint|rubocop|pragma|noqa|nosec)\b|\b(?:eslint|tslint|stylelint|biome)-(?:disable|ignore)|"
+    r"@ts-(?:ignore|nocheck|expect-error)|//\s*nolint|#!?\[allow\(|@SuppressWarnings|@phpstan-ignore|@psalm-suppress"
+)
+"""Comments that tell a linter or a type checker to overlook something."""
 TESTS_INSIDE = re.compile(
     r"#\[(?:cfg\((?:any\(\)|.*\btest\b)|test\b)|\bmod tests?\b|\bassert_(?:eq|ne|matches)!|\bimport\.meta\.vitest\b|"
     r"\bexpect\([^\n]*\)\.(?:not\.)?to[A-Z.]|^[ \t]*>>> |^[ \t]*//[/!].*\bassert",

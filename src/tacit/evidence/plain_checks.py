@@ -143,7 +143,7 @@ _LAUNCHER = re.compile(
 )
 _TYPED = re.compile(
     r"[\w.-]+|(?:(?!/tmp/|/var/tmp/)\S*/)?(?:\.?v?env[\w.-]*|env|node_modules/\.bin)/(?:bin/)?[\w.-]+|\./(?:gradlew|mvnw|manage\.py)|"
-    r"(?:\./)?bin/(?:rspec|rails|rake)|"
+    r"(?:\./)?(?:vendor/)?bin/(?:rspec|rails|rake|phpunit)|"
     r"/(?:usr/(?:local/)?)?bin/[\w.-]+|(?:/[\w.-]+)*/\.(?:pyenv|rbenv|nvm|asdf|volta|local|cargo)/(?:[\w.-]+/)*[\w.-]+|"
     r"\./manage\.py"
 )  # fmt: skip

@@ -58,7 +58,7 @@ _GIT_CHANGES = frozenset(
     "sparse-checkout worktree submodule".split()
 )
 _FROM_LOCK = re.compile(
-    r"(?:pip3?|uv pip) install (?:-q )?(?:-e|--editable) \.\S*|(?:pip3?|uv pip) install (?:-q )?-r [\w./-]+|"
+    r"(?:pip3?|uv pip) install (?:-q )?(?:-e|--editable) \./?(?:\[[\w,-]+\])?|(?:pip3?|uv pip) install (?:-q )?-r [\w./-]+|"
     r"(?:npm|pnpm|yarn|bun) (?:ci|install|i)(?: --frozen-lockfile| --no-audit| --no-fund| --silent)*|yarn|uv sync(?: \S+)*|"
     r"poetry install(?: \S+)*|bundle install(?: \S+)*|bundle check|composer install|go mod (?:download|verify)|"
     r"cargo fetch|mix deps\.get|dotnet restore|"
@@ -258,6 +258,8 @@ def _is_reader(command: Command) -> bool:
     if command.program in ("yq", "jq", "sort", "tree", "xxd", "hexdump", "uniq") and re.search(
         r" (?:-i|-o|-r|--in-?place|--output)\b", " ".join(command.words)
     ):
+        return False
+    if command.program == "date" and re.search(r" (?:-\w*s\b|--set)", " ".join(command.words)):
         return False
     if command.program == "find" and {"-exec", "-execdir", "-delete", "-ok", "-fprint"} & set(command.flags):
         return False

@@ -17,7 +17,7 @@ from tacit.text.shell import parse_command
         "python3 -m unittest", "python -m unittest discover -v", "tox", "tox -q", "nox", "npm test", "npm run test --silent",
         "pnpm test", "yarn test", "bun test", "npx jest --ci", "npx vitest run", "npx mocha", "cargo test --workspace -q",
         "cargo nextest run", "go test ./...", "go test -race -count=1 ./...", "make test", "make -j4 check", "make -s test",
-        "just test", "bundle exec rspec", "mvn -q -B verify", "./gradlew test", "dotnet test", "mix test", "ctest --output-on-failure",
+        "just test", "bundle exec rspec", "vendor/bin/phpunit", "mvn -q -B verify", "./gradlew test", "dotnet test", "mix test", "ctest --output-on-failure",
         "python manage.py test", "python -u -m pytest", "pytest  -q ", "bazel test //...",
     ],
 )  # fmt: skip
