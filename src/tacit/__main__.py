@@ -1,6 +1,13 @@
 """`python -m tacit` is `tacit`."""
 
-from tacit.surfaces.entry import main
+import sys
+
+from tacit.config.location import working_folder
+
+if __name__ == "__main__" and sys.path[0] == working_folder():
+    del sys.path[0]  # the folder that Tacit runs in is not a place to import from
+
+from tacit.surfaces.entry import main  # noqa: E402
 
 if __name__ == "__main__":
     main()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 GUARDED = ("TACIT_STORE", "TACIT_HOME", "TACIT_CONFIG", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "HOME")
 """Variables that decide which store, settings and transcripts are used."""
+_HOMES = ("TACIT_HOME", "HOME")
+"""Of these, the ones that decide whose signatures count."""
 FILES = (
     ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".codex/config.toml", ".gemini/settings.json",
     ".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json", ".devcontainer/devcontainer.json", ".devcontainer.json",
@@ -40,15 +42,22 @@ def without_repository_settings(
 ) -> tuple[Mapping[str, str], tuple[tuple[str, str], ...]]:
     """Return the variables without guarded ones that a file of the checkout assigns, and those with their file.
 
-    An assignment is enough: its value may be computed (`$PWD/x`), so values are not compared. `starts` are folders inside the
-    checkout. The person's home folder is not a checkout.
+    An assignment is enough: its value may be computed (`$PWD/x`), so values are not compared. A home inside the checkout is
+    ignored whoever names it: such a file may load another one. `starts` are folders inside the checkout. The person's home
+    folder is not a checkout.
     """
     home = account_home()
     names = [name for name in guarded if variables.get(name) and not (name == "HOME" and variables[name] == home)]
     if not names:
         return variables, ()
-    ignored: dict[str, str] = {}
-    for file in _setting_files(starts, {os.path.realpath(each) for each in (home, variables.get("HOME", "")) if each}):
+    homes = {os.path.realpath(each) for each in (home, variables.get("HOME", "")) if each}
+    folders = _folders(starts, homes)
+    ignored = {
+        name: os.path.realpath(variables[name])
+        for name in names
+        if name in _HOMES and any(_is_home_of_checkout(variables[name], each) for each in folders)
+    }
+    for file in _setting_files(folders):
         text = _read(file)
         ignored.update((name, file) for name in names if name in text and _assigns(text, name))
     if not ignored:
@@ -56,9 +65,18 @@ def without_repository_settings(
     return {name: value for name, value in variables.items() if name not in ignored}, tuple(sorted(ignored.items()))
 
 
-def _setting_files(starts: Iterable[str], homes: set[str]) -> Iterator[str]:
-    """Yield the existing setting files of the checkouts around some folders."""
-    for folder in dict.fromkeys(above for start in starts if os.path.isabs(start) for above in _checkout(start, homes)):
+def _folders(starts: Iterable[str], homes: set[str]) -> list[str]:
+    """Return the folders of the checkouts around some folders."""
+    return list(dict.fromkeys(above for each in starts if os.path.isabs(each) for above in _checkout(each, homes)))
+
+
+def _is_home_of_checkout(home: str, folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, ".git")) and is_within(os.path.realpath(home), folder)
+
+
+def _setting_files(folders: Iterable[str]) -> Iterator[str]:
+    """Yield the existing setting files in some folders."""
+    for folder in folders:
         for name in FILES:
             file = os.path.join(folder, name)
             if os.path.isfile(file):

@@ -30,6 +30,7 @@ def unlock_at_terminal(home: Path, what: str, *, name: str, ask: Callable[[str],
     if known := unlocked_key():
         return known
     asked = ask or ask_at_terminal
+    _hide_memory()
     key = _opened(home, what, asked) if has_key(home) else new_key_at_terminal(home, name=name, ask=asked)
     set_unlocked_key(key)
     return key
@@ -45,6 +46,16 @@ def new_key_at_terminal(
         message = "the two passphrases differ"
         raise Mistake(message, code="passphrases_differ", hint="run the command again")
     return create_key(home, passphrase, name=name, at=datetime.now(UTC), cost=cost)
+
+
+def _hide_memory() -> None:
+    """Let no other process of the same user read the memory of this one, and write no core file; on Linux."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_dumpable = 4
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(set_dumpable, 0, 0, 0, 0)
 
 
 def _opened(home: Path, what: str, ask: Callable[[str], str]) -> UnlockedKey:

@@ -4,8 +4,8 @@ An approval counts only if a person signed it with a key that opens with their p
 verifies: hooks load it, and the cryptography only when there is a signature to check.
 
 The list of signers is a file of signed lines in the person's home. The first line is a key that signs itself, and every later
-line is signed by a key above it: another signer, or a policy. A copy in `/etc/tacit`, which only the administrator can
-write, takes precedence.
+line is signed by that key: another signer, or a policy. What other signers signed for lists of their own does not count here.
+A copy in `/etc/tacit`, which only the administrator can write, takes precedence.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Signers:
     """The public keys that count, in the order of the list, and the policy that was signed last."""
 
     def __init__(self, lines: tuple[str, ...] = ()) -> None:
-        """Read the signed lines of a list; what is not signed by a key above it is left out."""
+        """Read the signed lines of a list; what is not signed by its first key is left out."""
         self.keys: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
         self.root = ""
@@ -112,7 +112,7 @@ class Signers:
         if not self.keys and body is None:
             body = first_signer(line)
             self.root = line.partition(" ")[0] if body else ""
-        if body is None:
+        if body is None or line.partition(" ")[0] != self.root:
             return
         if body.get("what") == "signer" and (key := _key_of(body)):
             self.keys[fingerprint(key)] = key

@@ -274,9 +274,17 @@ class Reviews:
         return {key for each in self._store.approvals(stored.version.id) for key in required.intersection(each.ticked)}
 
     def approved_unsigned(self) -> list[StoredVersion]:
-        """Return what was approved, as its row says, and waits because no signer of today signed that."""
-        held = [each for each in self._store.catalogue() if each.status is Status.CANDIDATE]
-        return [each for each in held if self._store.transitions(each.version.id)[-1].after in RECALLABLE]
+        """Return what may be confirmed at once: approved, as its row says, and waiting because no signer of today signed that.
+
+        Whoever can write the file can write such rows, so what was quarantined or has severe findings is reviewed by itself.
+        """
+        return [
+            each
+            for each in self._store.catalogue(statuses=[Status.CANDIDATE])
+            if self._store.transitions(each.version.id)[-1].after in RECALLABLE
+            and last_waiting_status(self._store, each.version.id) is not Status.QUARANTINED
+            and not has_severe_findings(examine_version(each.version).findings)
+        ]
 
     def confirm(self, version_id: str, *, by: str) -> Transition:
         """Sign again what was approved before, with the values that were confirmed then."""

@@ -54,6 +54,7 @@ def standing_text(signed: str, current: str) -> str:
 
 
 _CODE = re.compile(r"`[^`\n]{1,120}`")
+_PLAIN_COMMAND = re.compile(r"`(?!.*://)[\w@%+=:,./~-]{1,60}(?: [\w@%+=:,./~-]{1,60}){0,7}`")
 _WORD = re.compile(r"[^\W\d_]+")
 _CARD_WORDS = frozenset(
     "test tests check checks format build run before commit commits branch branches publish log logs missing not found "
@@ -62,7 +63,17 @@ _CARD_WORDS = frozenset(
 
 
 def card_text(signed: str, current: str) -> str:
-    """Return the current lines of a project's card whose words, outside of code, are those of the signed card or of cards."""
+    """Return the current lines of a project's card that say nothing but commands.
+
+    Their words, outside of code, are those of the signed card or of cards. Their code was signed, or is one short command
+    without quotes, pipes or addresses.
+    """
     words = _CARD_WORDS.union(_WORD.findall(_CODE.sub(" ", signed).casefold()))
-    lines = [line for line in current.splitlines() if words.issuperset(_WORD.findall(_CODE.sub(" ", line).casefold()))]
+    known = set(_CODE.findall(signed))
+    lines = [
+        line
+        for line in current.splitlines()
+        if words.issuperset(_WORD.findall(_CODE.sub(" ", line).casefold()))
+        and all(code in known or _PLAIN_COMMAND.fullmatch(code) for code in _CODE.findall(line))
+    ]
     return "\n".join(lines) if signed else ""
