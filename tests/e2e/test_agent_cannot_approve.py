@@ -716,7 +716,8 @@ def with_the_approval_of_another_project(agent: Agent) -> str:
     )
     return said + agent.python(
         "from tacit.config.signing_key import unlock\n"
-        f"there = {str(there)!r}\nstore = open_store(there)\n[other] = store.catalogue()\nstore.close()\nhere, VERSION = VERSION, other.version.id\n"
+        f"there = {str(there)!r}\nstore = open_store(there)\n[other] = store.catalogue()\nstore.close()\n"
+        "here, VERSION = VERSION, other.version.id\n"
         f"forge(unlock(Path(HOME), {PASSPHRASE!r}), database=there)\n"
         "[genuine] = open_store(there).approvals(VERSION)\nstore = open_store(DATABASE)\n"
         "with store.transaction():\n"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from datetime import UTC, datetime
+=======
+import json
+import shlex
+>>>>>>> d69a9d38 (gate: what may be confirmed at once is shown with its text; agents are denied what names signers)
 from pathlib import Path
 
 import pytest
@@ -164,3 +169,60 @@ def test_there_is_no_way_back_to_what_nobody_approved(poisoned: Terminal, tmp_pa
     assert refused.code == 3
     assert poisoned.run("skills", "rollback", "tidy-up", "--by", "ann").code == 2, "there is none to go back to"
     assert poisoned.run("skills", "show", older, "--json").json["status"] == "quarantined"
+
+
+SCRIPTED = (
+    "status", "log", "why", "skills", "skills list --all", "skills show tidy-up", "skills show tidy-up --history",
+    "skills stats", "review", "review tidy-up", "recall 'tidy up files'", "recall 'tidy up files' --explain",
+    "recall --kind episode 'tidy up files'", "tend", "check --library", "undo tidy-up", "store verify", "promote tidy-up",
+    "doctor", "skills export tidy-up", "learn .",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [each for command in SCRIPTED for each in (command, f"{command} --json")])
+def test_no_command_prints_what_is_quarantined_to_a_script(poisoned: Terminal, line: str) -> None:
+    said = poisoned.run(*shlex.split(line))
+    assert "get.example.net" not in said.out + said.err
+
+
+def test_no_tool_of_the_server_gives_what_is_quarantined(poisoned: Terminal) -> None:
+    version = str(waiting(poisoned)["version_id"])
+    given = ("tidy-up", version, "tidy up files")
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    messages: list[dict[str, object]] = [
+        {"id": 0, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/list"},
+        {"id": 2, "method": "resources/list"},
+        {"id": 3, "method": "prompts/list"},
+    ]
+    names = ("recall", "apply", "get", "show", "skills", "history", "propose", "review", "episodes")
+    calls = [
+        (name, {key: text})
+        for name in names
+        for key in ("task", "name", "version_id", "skill", "id", "query")
+        for text in given
+    ]
+    messages += [
+        {"id": 10 + number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0"} | each) + "\n" for each in messages)
+    said = poisoned.run("mcp", stdin=lines)
+    assert '"id":1' in said.out.replace(" ", "")
+    assert "get.example.net" not in said.out
+
+
+def test_commands_say_that_entries_of_the_store_were_lost(poisoned: Terminal, tmp_path: Path) -> None:
+    store = poisoned.project / ".tacit" / "tacit.db"
+    kept = store.read_bytes()
+    assert poisoned.run("skills", "import", str(put(tmp_path / "in" / "notes", PLAIN.format(name="notes")))).code == 0
+    commands = (("recall", "tidy up files"), ("learn", str(tmp_path)))
+    before = [poisoned.run(*command).err for command in commands]
+    store.write_bytes(kept)
+    for end in ("-wal", "-shm"):
+        store.with_name(f"tacit.db{end}").unlink(missing_ok=True)
+    assert [len(poisoned.run(*command).err) > len(said) for command, said in zip(commands, before, strict=True)] == [
+        True,
+        True,
+    ]

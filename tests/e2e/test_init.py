@@ -161,7 +161,16 @@ def test_a_persons_commands_are_denied_to_agents(terminal: Terminal) -> None:
     terminal.run("init", *BOTH, "--yes")
     deny = json.loads((terminal.project / ".claude" / "settings.local.json").read_text())["permissions"]["deny"]
     rules = (terminal.home / ".codex" / "rules" / "tacit.rules").read_text()
-    verbs = ("review", "skills rollback", "skills edit", "config*--new-key", "pause", "init", "uninstall")
+    verbs = (
+        "review",
+        "skills rollback",
+        "skills edit",
+        "config*--new-key",
+        "config*--add-signer",
+        "pause",
+        "init",
+        "uninstall",
+    )
     for verb in (*verbs, "purge", "restore", "index", "check*--apply"):
         assert f"Bash(*tacit {verb}*)" in deny
         assert f'"{verb.replace("*", " ").split()[-1]}"' in rules

@@ -55,7 +55,7 @@ class UserEnvironment:
     account_home: Path | None = None
     """The account's own home folder, whatever HOME says."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Variables that were ignored because a file of the checkout sets them: name and file."""
+    """Variables that were ignored because a file of the checkout sets them, or is named by them: name and file."""
     owners: frozenset[int] = frozenset()
     """User ids whose folders are this person's; empty where the system has none."""
 

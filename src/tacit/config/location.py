@@ -486,18 +486,9 @@ def is_tracked(folder: str, below: str = FOLDER) -> bool:
     """Whether git tracks something below a folder. Runs git, because only git knows all its rules."""
     if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
         return False
-    words = [
-        "git",
-        "--literal-pathspecs",
-        "-C",
-        folder,
-        "-c",
-        "core.fsmonitor=false",
-        "ls-files",
-        "--error-unmatch",
-        "--",
-        below,
-    ]
+    # In any case: some file systems find `.tacit` where git tracks `.Tacit`.
+    pathspec = f":(literal,icase){below}"
+    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--", pathspec]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     nowhere = os.open(os.devnull, os.O_RDWR)
     try:

@@ -280,8 +280,9 @@ class Reviews:
         """
         return [
             each
-            for each in self._store.catalogue(statuses=[Status.CANDIDATE])
-            if self._store.transitions(each.version.id)[-1].after in RECALLABLE
+            for each in self._store.catalogue()
+            if each.status is Status.CANDIDATE
+            and self._store.transitions(each.version.id)[-1].after in RECALLABLE
             and last_waiting_status(self._store, each.version.id) is not Status.QUARANTINED
             and not has_severe_findings(examine_version(each.version).findings)
         ]
@@ -292,6 +293,10 @@ class Reviews:
         ticked = self._confirmed_before(stored, examine_version(stored.version))
         return self.decide(stored.version.id, PersonDecision.APPROVE, by=by, ticked=ticked)
 
+    def text_to_sign(self, stored: StoredVersion) -> str:
+        """Return what hooks show of a version once it is approved, without how well it is proved."""
+        return split_standing(publishing.text_for_hooks(self._store, stored))[0]
+
     def _signed(self, stored: StoredVersion, approval: Approval) -> Approval:
         """Sign an approval with the person's unlocked key; where the store needs no signature it may stay unsigned."""
         if self._store.signers is None and unlocked_key() is None:
@@ -299,7 +304,6 @@ class Reviews:
         key = require_unlocked_key(f"the approval of `{stored.version.name}`")
         if self._store.signers is not None:
             self._store.require_signatures(key.signers)  # the key may have been made after the store was opened
-        text = split_standing(publishing.text_for_hooks(self._store, stored))[0]
         body = approval_body(
             content_hash=stored.version.hash,
             kind=stored.skill.kind,
@@ -310,7 +314,7 @@ class Reviews:
             ticked=approval.ticked,
             by=approval.by,
             at=approval.at.isoformat(),
-            text=text,
+            text=self.text_to_sign(stored),
         )
         return replace(approval, signed=key.sign(body))
 

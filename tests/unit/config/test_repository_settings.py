@@ -110,3 +110,18 @@ def test_other_folders_get_no_store_unless_it_is_named(tmp_path: Path, monkeypat
 
 def location(folder: Path, *, chosen_by: str = "default for this project") -> StoreLocation:
     return StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by=chosen_by)
+
+
+@pytest.mark.parametrize("name", ["TACIT_HOME", "HOME"])
+def test_a_home_inside_the_checkout_is_ignored_whoever_names_it(checkout: Path, name: str) -> None:
+    outside, inside = str(checkout.parent / "mine"), str(checkout / "vendor" / "home")
+    assert kept({"HOME": str(checkout.parent), name: outside}, checkout / "src")[name] == outside
+    assert name not in kept({"HOME": str(checkout.parent), name: inside}, checkout / "src")
+
+
+def test_a_store_that_git_tracks_in_another_case_is_not_used(checkout: Path) -> None:
+    write(checkout, ".Tacit/tacit.db", "")
+    git(checkout, "add", ".Tacit")
+    (checkout / ".Tacit").rename(checkout / ".tacit")  # the same folder where the file system ignores case
+    with raises(NotPermitted, "store_from_repository"):
+        find_location(UserEnvironment.read({"HOME": str(checkout.parent)}))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -168,3 +170,29 @@ def test_a_new_key_keeps_the_old_files_aside(home: Path) -> None:
     made(home)
     assert (home / f"{KEY_FILE}.old").read_bytes() == before
     assert KeyCost().memory >= 64 << 20, "what people get is costly"
+
+
+@pytest.mark.parametrize("what", ["policy", "signer"])
+def test_what_a_colleague_signed_for_their_own_list_does_not_count_here(home: Path, tmp_path: Path, what: str) -> None:
+    colleague, stranger = made(tmp_path / "bo"), made(tmp_path / "cy", "cy")
+    add_signer(home, unlock(home, PASSPHRASE), colleague.signers.lines[0], at=NOW)
+    if what == "policy":
+        add_statement(tmp_path / "bo", colleague, {"what": "policy", "strictness": "open"})
+    else:
+        add_signer(tmp_path / "bo", colleague, stranger.signers.lines[0], at=NOW)
+    with (home / FILE_NAME).open("a") as file:
+        file.write(colleague.signers.lines[-1] + "\n")
+    signers = Signers.read(home)
+    assert not signers.allows_open
+    assert set(signers.keys) == {signers.root, colleague.fingerprint}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux")
+def test_no_other_process_reads_the_memory_of_one_that_was_unlocked(home: Path) -> None:
+    code = (
+        "import ctypes, pathlib\nfrom tacit.config.passphrase import unlock_at_terminal\n"
+        f"before = ctypes.CDLL(None).prctl(3)\nunlock_at_terminal(pathlib.Path({str(home)!r}), 'x', name='ann', "
+        f"ask=lambda question: {PASSPHRASE!r})\nprint(before, ctypes.CDLL(None).prctl(3))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["1", "0"]

@@ -62,7 +62,7 @@ class CommandContext:
     def place(self) -> StoreLocation:
         """Where the store is."""
         for name, file in self.environment.ignored:
-            text = f"warning: {name} is ignored because {file} sets it; pass --store PATH to choose a store"
+            text = f"warning: {name} is ignored because of {file} in the checkout; --store PATH chooses a store"
             self.errors.print(safe(text), style="yellow", soft_wrap=True)
         return find_location(self.environment, store=self.store)
 

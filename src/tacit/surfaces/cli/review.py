@@ -21,7 +21,6 @@ from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import PersonDecision, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
-from tacit.recall import publishing
 from tacit.store import queries
 from tacit.surfaces.cli.context import (
     CommandContext,
@@ -247,7 +246,7 @@ def _confirm_earlier(ctx: CommandContext, *, by: str) -> bool:
         who = f"approved by {approvals[-1].by}, {approvals[-1].at:%Y-%m-%d}" if approvals else "accepted by the policy"
         line = f"{stored.version.name}  {stored.version.hash[7:19]}  {who}: {stored.version.content.description}"
         ctx.console.print(f"  {safe(line)}", soft_wrap=True)
-        text = publishing.text_for_hooks(ctx.memory.context.store, stored)
+        text = ctx.memory.reviews.text_to_sign(stored)
         ctx.console.print(f"[dim]{safe(indent(text, '      '))}[/dim]", soft_wrap=True)
     if ask(ctx, "Do you know all of them, and sign them? (no: they are reviewed one by one)") is not Reply.YES:
         return False
