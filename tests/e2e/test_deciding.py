@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from datetime import UTC, datetime
-=======
 import json
 import shlex
->>>>>>> d69a9d38 (gate: what may be confirmed at once is shown with its text; agents are denied what names signers)
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
