@@ -95,6 +95,16 @@ def test_silence_is_explained_with_what_came_nearest(library: Terminal) -> None:
     assert "no skill fits" in library.run("recall", "water the plants on the balcony", "--explain").out
 
 
+def test_a_static_skill_that_fits_is_named_in_every_answer(terminal: Terminal) -> None:
+    file = terminal.project / ".claude" / "skills" / "ship-android" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: ship-android\ndescription: Sign and upload the Android app bundle.\n---\nRun it.\n")
+    place = ".claude/skills/ship-android/SKILL.md"
+    for options in ((), ("--explain",)):
+        assert place in terminal.run("recall", "sign and upload the Android bundle", *options).out
+        assert place not in terminal.run("recall", "water the plants on the balcony", *options).out
+
+
 def test_what_belongs_to_another_project_is_told_as_such(library: Terminal) -> None:
     settings(library, "none")
     library.project.joinpath(".tacit").rename(library.project.parent / "kept")

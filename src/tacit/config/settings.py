@@ -69,7 +69,8 @@ class Policy:
     strictness: Strictness = Strictness.STANDARD
     """open: candidates with several independent, machine-verified successes and no findings go on trial by themselves, and
     approvals need no signature; it counts only where a person has signed it (`tacit config --policy open`);
-    standard: a person decides on everything; strict: candidates with external text are quarantined, one-time tasks rejected."""
+    standard: a person decides on everything, and procedures of one-time tasks are refused;
+    strict: candidates with external text are quarantined, too."""
     independent_successes: int = 2
     """How many sessions must have shown each part before `open` accepts it without a person."""
     min_steps: int = 3

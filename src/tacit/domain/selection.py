@@ -115,7 +115,7 @@ class Budget:
 
     kind: Kind
     share: float
-    """The largest part of the budget that it may take."""
+    """The part of the budget that it may take; what matches may take more where other kinds leave it."""
     allowed_tokens: int
     """The same in tokens; what other kinds took before it is not taken off."""
     used_tokens: int = 0

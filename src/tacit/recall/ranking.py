@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ScopedName = tuple[str, str, str, int]
 """Kind, name, scope as text, and the version's number in the store."""
 BUDGET_SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
-"""The largest part of the budget that a kind may take; procedures and lessons may take all of it."""
+"""The part of the budget that a kind may take before others had theirs; procedures and lessons may take all of it."""
 RESERVED_SHARES = {"norm": 0.25, "preference": 0.125, "reference": 0.2}
 """The part that is kept for a kind, as far as it has something to say; what it does not need goes to the others."""
 LAST_KINDS = frozenset({"reference"})
@@ -79,12 +79,12 @@ class TokenBudget:
         self._taken: dict[str, list[int]] = {}
         self._refused: dict[str, set[str]] = {}
 
-    def available(self, kind: str) -> int:
-        """Return how many tokens an item of this kind may take."""
+    def available(self, kind: str, *, beyond_share: bool = False) -> int:
+        """Return how many tokens an item of this kind may take, of its share or also of what others left."""
         line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has counted one
         kept = sum(max(0, tokens) for other, tokens in self._reserved.items() if other != kind)
         remaining = self.remaining - line_ends - kept
-        return min(remaining, self._remaining_by_kind.get(kind, remaining))
+        return remaining if beyond_share else min(remaining, self._remaining_by_kind.get(kind, remaining))
 
     def reserve(self, rows: Sequence[Row], write: Write) -> None:
         """Keep from other kinds what these rows need, each kind up to its share."""
@@ -94,8 +94,9 @@ class TokenBudget:
             if needed := self._tokens - alone.remaining:
                 self._reserved[kind] = min(int(share * self._tokens), needed + len(own) // BYTES_PER_TOKEN + 1)
 
-    def spend(self, kind: str, tokens: int) -> None:
+    def spend(self, kind: str, tokens: int, *, identity: str = "") -> None:
         """Take tokens for an item of this kind."""
+        self._refused.get(kind, set()).discard(identity)
         self.remaining -= tokens
         self._texts += 1
         self._taken.setdefault(kind, []).append(tokens)
@@ -174,14 +175,40 @@ def take_within_budget(
     *,
     shown: Collection[str] = (),
     repeats: Callable[[Row, Row], bool] | None = None,
+    beyond_shares: bool = True,
 ) -> tuple[list[Row], list[Rejected]]:
     """Take the first `k` rows that are new and fit the budget; return them with their texts, and why the others are left.
 
     `shown` are versions that the agent has already; `repeats` returns whether a row has the same content as one before it.
+    With `beyond_shares`, what did not fit into the share of its kind gets what the other kinds left.
     """
+    ordered = sorted(rows, key=lambda row: row.kind in LAST_KINDS)
     given: list[Row] = []
+    rejected = _take(ordered, given, k, budget, write, shown=shown, repeats=repeats)
+    over = [each.row for each in rejected if each.code is ReasonCode.OVER_BUDGET]
+    if beyond_shares and len(given) < k and any(row.kind in BUDGET_SHARES for row in over):
+        rejected = [each for each in rejected if each.row not in over]
+        rejected += _take(over, given, k, budget, write, repeats=repeats, beyond_share=True)
+        position = {row.version_id: at for at, row in enumerate(ordered)}
+        given.sort(key=lambda row: position[row.version_id])
+        rejected.sort(key=lambda each: position[each.row.version_id])
+    return given, rejected
+
+
+def _take(
+    rows: Sequence[Row],
+    given: list[Row],
+    k: int,
+    budget: TokenBudget,
+    write: Write,
+    *,
+    shown: Collection[str] = (),
+    repeats: Callable[[Row, Row], bool] | None = None,
+    beyond_share: bool = False,
+) -> list[Rejected]:
+    """Add to `given` what fits, up to `k` in all; return the others."""
     rejected: list[Rejected] = []
-    for row in sorted(rows, key=lambda row: row.kind in LAST_KINDS):
+    for row in rows:
         if row.version_id in shown:
             rejected.append(Rejected(row, ReasonCode.ALREADY_SHOWN))
             continue
@@ -192,17 +219,17 @@ def take_within_budget(
         if same:
             rejected.append(Rejected(row, ReasonCode.SAME_CONTENT, other=same))
             continue
-        available = budget.available(row.kind)
+        available = budget.available(row.kind, beyond_share=beyond_share)
         text = write(row, available)
         tokens = estimate_tokens(text)
         if not text or tokens > available:
             budget.refuse(row.kind, row.version_id)
             rejected.append(Rejected(row, ReasonCode.OVER_BUDGET, tokens=max(0, available)))
             continue
-        budget.spend(row.kind, tokens)
+        budget.spend(row.kind, tokens, identity=row.version_id)
         row.text, row.tokens = text, tokens
         given.append(row)
-    return given, rejected
+    return rejected
 
 
 def replaces_parts(copied: Sequence[T], ranked_after: Sequence[T]) -> bool:

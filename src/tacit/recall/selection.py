@@ -212,7 +212,7 @@ def _always_on_norms(
     """Norms hold whatever the task is: return all that fit into their share of the budget, the best first."""
     shown = {row.version_id for row in given}
     norms = [row for row in ranked if row.kind == Kind.NORM and row.version_id not in shown]
-    return take_within_budget(norms, len(norms), budget, write, repeats=_repeats)
+    return take_within_budget(norms, len(norms), budget, write, repeats=_repeats, beyond_shares=False)
 
 
 def _once(left_out: Iterable[LeftOut]) -> tuple[LeftOut, ...]:

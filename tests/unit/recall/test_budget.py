@@ -43,15 +43,26 @@ def names(selection: Selection) -> list[str]:
     return [item.name for item in selection.items]
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_each_kind_takes_no_more_than_its_share(kind):
-    many = [held(f"{kind}-{chr(97 + at) * 5}", kind) for at in range(20)]
-    selection = ask(*many, budget_tokens=200, kinds=(kind,))
-    taken = sum(item.tokens for item in (*selection.items, *selection.standing))
-    share = BUDGET_SHARES.get(kind, 1.0)
-    assert 0 < taken <= share * 200
-    assert taken >= share * 200 - 10 - len(many)  # another one would not have fitted
+@pytest.mark.parametrize("kind", list(BUDGET_SHARES))
+def test_a_kind_takes_no_more_than_its_share_where_others_want_theirs(kind):
+    many = [held(f"{kind}-{chr(97 + at) * 5}", Kind(kind)) for at in range(20)]
+    procedures = [held(f"way-{chr(97 + at) * 5}") for at in range(20)]
+    selection = ask(*many, *procedures, budget_tokens=200)
+    taken = sum(item.tokens for item in selection.items if item.version.content.kind == kind)
+    assert 0 < taken <= BUDGET_SHARES[kind] * 200
     assert selection.left_out[0].code is ReasonCode.OVER_BUDGET
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_what_matches_takes_what_other_kinds_leave(kind):
+    many = [held(f"{kind}-{chr(97 + at) * 5}", kind) for at in range(20)]
+    selection, whole = (ask(*many, budget_tokens=tokens, kinds=(kind,)) for tokens in (200, 2000))
+    assert 200 - 10 - len(many) <= selection.tokens <= 200  # another one would not have fitted
+    taken, left = len(selection.items), len(selection.left_out)
+    assert names(selection) == [name for name in names(whole) if name in names(selection)]
+    assert taken + left == len(many)
+    (budget,) = (each for each in selection.budgets if each.kind is kind)
+    assert (budget.given, budget.left_out) == (taken, left)
 
 
 def test_one_kind_leaves_room_for_others():
@@ -174,7 +185,7 @@ def test_what_each_kind_took_and_lost_adds_up():
     selection = ask(*many, held("migrate"), budget_tokens=100)
     spent = {each.kind: each for each in selection.budgets}
     assert spent[Kind.NORM].given + spent[Kind.NORM].left_out == 6
-    assert spent[Kind.NORM].used_tokens <= spent[Kind.NORM].allowed_tokens == 25
+    assert spent[Kind.NORM].allowed_tokens == 25
     assert spent[Kind.PROCEDURE].given == 1
     assert sum(each.used_tokens for each in selection.budgets) == selection.tokens
     assert len(selection.crowded_out) == spent[Kind.NORM].left_out

@@ -299,14 +299,20 @@ def test_documents_come_after_everything_else_and_change_nothing_of_it(loop: Tac
     assert [item.score for item in after.items[:-1]] == pytest.approx([item.score for item in before.items])
 
 
-def test_documents_take_no_more_than_their_share(loop: Tacit, store: Store) -> None:
+@pytest.mark.parametrize("lessons", [0, 6])
+def test_documents_take_more_than_their_share_only_where_nothing_else_wants_it(
+    loop: Tacit, store: Store, lessons: int
+) -> None:
     for number in range(4):
         document(store, f"paper-{number}", f"{ANSWER} Chapter {number}. " * 8)
+    for number, setting in enumerate(("age", "cost", "delay", "limit", "scale", "naptime")[:lessons]):
+        text = f"Set the {setting} of autovacuum before the freeze threshold of wraparound number {number}. "
+        approved(loop, Kind.LESSON, f"set-{setting}", text, body=f"{text}Then watch {setting} for a day. " * 6)
     selection = loop.recall(QUESTION, k=10, budget_tokens=1500)
     spent = budget(selection, Kind.REFERENCE)
-    assert 0 < spent.used_tokens <= spent.allowed_tokens < 1500 * 0.4
+    assert spent.given > 0
+    assert (spent.used_tokens > spent.allowed_tokens) is (lessons == 0)
     assert selection.tokens <= 1500
-    assert spent.left_out + spent.given >= 2
 
 
 def test_only_those_kinds_that_were_asked_for_are_quoted(loop: Tacit, store: Store) -> None:

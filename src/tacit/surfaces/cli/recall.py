@@ -154,9 +154,14 @@ def selection_parts(selection: Selection, *, boxed: bool) -> Iterator[ReportPart
 
 
 def _also_lines(selection: Selection) -> Iterator[str]:
-    """Yield the norms that hold for every task, and the static skills that fit, too."""
+    """Yield the norms that hold for every task, and the static skills that fit."""
     for norm in selection.standing:
         yield f"[bold]always:[/bold] {safe(norm.name)}  [dim]{safe(one_line(norm.version.content.description, 160))}[/dim]"
+    yield from _static_lines(selection)
+
+
+def _static_lines(selection: Selection) -> Iterator[str]:
+    """Yield the static skills of the project that fit."""
     for each in selection.static:
         place = f"{safe(each.name)} ({safe(each.path)})"
         yield f"[bold]static:[/bold] {place}  [dim]{safe(one_line(each.description, 160))}[/dim]"
@@ -232,6 +237,7 @@ def explained_parts(selection: Selection) -> Iterator[ReportPart]:
         more = f"and {len(rows) - MOST} more (--json shows all); " if len(rows) > MOST else ""
         yield _WEIGHED.table(enumerate(rows[:MOST], start=1))
         yield f"[dim]{more}evidence is in nats, and its sum gives the order[/dim]"
+    yield from _static_lines(selection)
     yield _BUDGETS.table(selection.budgets) if selection.budgets else None
 
 
