@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 from tests.e2e.loops.dialects import Call
 
 FETCHED = Path(__file__).resolve().parents[3] / ".clients"
+EDITOR = Path(__file__).with_name("codex_editor.py")
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,11 @@ class Client(Protocol):
     def environment(self, home: Path, address: str) -> dict[str, str]:
         """The variables it needs besides those of any program."""
 
-    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
         """The command line of one session without a person; or of one that goes on with the last session here."""
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        """The same for a session in an editor, where a person types, with the variables that the editor adds."""
 
     def call(self, move: Move, project: Path) -> Call:
         """The tool call for a move."""
@@ -110,10 +115,17 @@ class ClaudeCode:
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
         last = ["--continue"] if goes_on else []
         allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", self.allowed]
-        return [*last, "-p", prompt, "--output-format", "stream-json", "--verbose", *allowed]
+        return [str(self.program), *last, "-p", prompt, "--output-format", "stream-json", "--verbose", *allowed]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        variables = {
+            "CLAUDE_CODE_ENTRYPOINT": "claude-vscode",
+            "ANTHROPIC_AUTH_TOKEN": "scripted-token-that-opens-nothing",
+        }
+        return self.command(prompt, goes_on=goes_on), variables
 
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Run):
@@ -162,11 +174,16 @@ class Codex:
     def environment(self, home: Path, address: str) -> dict[str, str]:
         return {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "scripted-key-that-opens-nothing"}
 
-    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
         last = ["resume", "--last"] if goes_on else []
         # Trust in hooks is a person's click in the client's own screen; there is no other way round it without one.
         bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-        return ["exec", *last, "--json", *bypass, prompt]
+        return [str(self.program), "exec", *last, "--json", *bypass, prompt]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        threads = sorted(path.stem[-36:] for path in (home / ".codex" / "sessions").rglob("*.jsonl"))
+        thread = threads[-1] if goes_on else ""
+        return [sys.executable, str(EDITOR), prompt, thread, str(self.program), "app-server"], {}
 
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Replace):
@@ -178,10 +195,12 @@ class Codex:
 
     def commands(self, output: str) -> Iterator[Ran]:
         for record in _records(output):
-            item = record.get("item", {})
-            if record.get("type") == "item.completed" and item.get("type") == "command_execution":
-                failed = item.get("exit_code") != 0 or item.get("status") != "completed"
-                yield Ran(item["command"], item.get("aggregated_output") or "", failed=failed)
+            item = record.get("item") or record.get("params", {}).get("item", {})  # of `exec`, and of the app server
+            is_done = record.get("type") == "item.completed" or record.get("method") == "item/completed"
+            if is_done and item.get("type") in ("command_execution", "commandExecution"):
+                failed = item.get("exit_code", item.get("exitCode")) != 0 or item.get("status") != "completed"
+                output = item.get("aggregated_output") or item.get("aggregatedOutput") or ""
+                yield Ran(item["command"], output, failed=failed)
 
 
 class CodexInCode(Codex):

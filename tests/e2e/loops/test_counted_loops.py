@@ -21,6 +21,7 @@ CARD = f"- `{ledger.TEST}`"
 CORRECTION = "No, never call unittest directly here, always use `make test`."
 GERMAN = "Ab jetzt alle Beträge immer mit zwei Nachkommastellen schreiben."
 JAPANESE = "今後は必ず報告書を日本語で書いてください。"
+OF_A_PROGRAM = "From now on always number the invoices by year."
 RULES = {
     "unittest": "make test",
     "Nachkommastellen": "zwei Nachkommastellen",
@@ -98,15 +99,17 @@ def test_counted_fix_by_another_program_is_told_before_the_call_and_the_card_at_
 
 
 def test_what_a_person_said_in_any_language_is_shown_when_the_next_session_starts(connected: World) -> None:
-    first = connected.session(f"See that the tests pass. {GERMAN}", lambda _: [Run(ledger.CHECK)])
+    unattended = connected.session(f"See that the tests pass. {OF_A_PROGRAM}", lambda _: [Run(ledger.CHECK)])
+    first = connected.session(f"See that the tests pass. {GERMAN}", lambda _: [Run(ledger.CHECK)], typed=True)
     moves = [Run(ledger.CHECK), Run(ledger.TEST)]
-    corrected = connected.session(CORRECTION, lambda _: moves, goes_on=True)
-    said_again = connected.session(JAPANESE, lambda _: moves, goes_on=True)
-    for session in (first, corrected, said_again):
+    corrected = connected.session(CORRECTION, lambda _: moves, goes_on=True, typed=True)
+    said_again = connected.session(JAPANESE, lambda _: moves, goes_on=True, typed=True)
+    for session in (unattended, first, corrected, said_again):
         connected.assert_undisturbed(session)
     assert corrected.requests[0].turn == 1, "the client began anew"
 
-    waiting = connected.learned()
+    waiting = connected.learned(trajectories=2)
+    assert not [each["name"] for each in waiting if "invoices" in each["skill_md"]], "no person said that"
     versions = {word: version_of(word, waiting) for word in RULES}
     for version_id in versions.values():
         connected.approve(version_id)

@@ -109,10 +109,13 @@ class World:
         """A person at this machine's terminal."""
         return Terminal(project=self.project, home=self.home, variables={"PATH": self.environment["PATH"]})
 
-    def session(self, prompt: str, way: Way, *, goes_on: bool = False, options: Sequence[str] = ()) -> Session:
+    def session(
+        self, prompt: str, way: Way, *, goes_on: bool = False, typed: bool = False, options: Sequence[str] = ()
+    ) -> Session:
         """Give the agent a task; `way` says from each request which moves it knows, and it makes the next of them.
 
-        A session that goes on is the last one with another message; its moves begin with those made before.
+        A session that goes on is the last one with another message; its moves begin with those made before. What is typed
+        is a person's word, and anything else is a program's.
         """
 
         def script(request: Request) -> Turn:
@@ -123,10 +126,14 @@ class World:
 
         self.model.script = script
         self.model.requests.clear()
+        if typed:
+            (program, *words), added = self.client.editor(prompt, self.home, goes_on=goes_on)
+        else:
+            (program, *words), added = self.client.command(prompt, goes_on=goes_on), {}
         done = subprocess.run(
-            [str(self.client.program), *options, *self.client.words(prompt, goes_on=goes_on)],
+            [program, *options, *words],
             cwd=self.project,
-            env=self.environment | self.client.environment(self.home, self.model.address),
+            env=self.environment | self.client.environment(self.home, self.model.address) | added,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
