@@ -281,8 +281,13 @@ class _Judgement:
         | any                    | adds nothing (`covered`, or the `same` content) | REINFORCE                           |
         | any                    | a revision of it                                | MERGE, as it was written            |
         | any                    | learned, or written under the same name         | MERGE, with the content of both     |
+
+        A statement in use counts as near to what somebody writes under its name, even the opposite.
         """
         closest, alike = _nearest(candidate, self._similar, self._policy)
+        written = candidate.assessment is None and not candidate.revises
+        if closest is None and written:
+            closest = self._restated(candidate)
         if closest is None:
             return self._as_new(candidate, findings)
         name = closest.version.name
@@ -292,7 +297,6 @@ class _Judgement:
             findings.append(finding("rejected_before", name=name))
             # What was rejected is not merged into the candidate.
             return _Related(Relation.NONE, candidate, findings) if covered else self._as_new(candidate, findings)
-        written = candidate.assessment is None and not candidate.revises
         repeats = same or (covered and repeats_calls(candidate.content, closest.version.content))
         if written and not repeats and name != candidate.content.name:
             # A person or an agent wrote it under its own name: report the similarity, but merge nothing.
@@ -312,6 +316,13 @@ class _Judgement:
             return _Related(Relation.MERGE, candidate, findings, closest)
         findings.append(finding("near_duplicate/next_version", name=name, similarity=alike))
         return _Related(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
+
+    def _restated(self, candidate: Candidate) -> StoredVersion | None:
+        """Return the newest statement of the candidate's name that says something else, such as the opposite."""
+        content = candidate.content
+        namesakes = (s for s in self._similar if s.version.name == content.name and s.skill.scope == candidate.scope)
+        in_use = (s for s in namesakes if s.status in RECALLABLE and _states_otherwise(candidate, s.version.content))
+        return max(in_use, key=lambda stored: stored.sequence, default=None)
 
     def _as_new(self, candidate: Candidate, findings: list[Finding]) -> _Related:
         """Give a new skill a name that no other one of its scope has, so that a name means one skill."""

@@ -130,8 +130,9 @@ def test_what_was_written_under_the_known_name_is_its_next_version():
 
 
 @pytest.mark.parametrize("kind", [Kind.NORM, Kind.FACT, Kind.LESSON])
-def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_was_written(kind):
-    said, now = (content(kind=kind, steps=(), body="", description=text) for text in ("Use blue.", "Use green or red."))
+@pytest.mark.parametrize("texts", [("Use blue.", "Use green or red."), ("Indent with tabs.", "Never indent with tabs.")])
+def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_was_written(kind, texts):
+    said, now = (content(kind=kind, steps=(), body="", description=text) for text in texts)
     known = stored(said)
     found = judged(candidate(now, assessment=None), [known])
     assert (found.verdict.relation, found.verdict.decision) == (Relation.MERGE, GateDecision.HOLD)
@@ -140,6 +141,12 @@ def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_wa
     assert (found.version.content, found.skill.id) == (now, known.skill.id)
     assert found.version.parents == (known.version.id,)
     assert judged(candidate(said, assessment=None), [known]).verdict.relation is Relation.REINFORCE
+
+
+def test_the_opposite_of_what_is_not_in_use_is_new():
+    said, now = (content(kind=Kind.NORM, steps=(), description=text) for text in ("Use tabs.", "Never use tabs."))
+    for status in (Status.RETIRED, Status.REJECTED):
+        assert judged(candidate(now, assessment=None), [stored(said, status=status)]).verdict.relation is Relation.NEW
 
 
 def test_what_a_person_rejected_is_named():
