@@ -130,7 +130,9 @@ def test_what_was_written_under_the_known_name_is_its_next_version():
 
 
 @pytest.mark.parametrize("kind", [Kind.NORM, Kind.FACT, Kind.LESSON])
-@pytest.mark.parametrize("texts", [("Use blue.", "Use green or red."), ("Indent with tabs.", "Never indent with tabs.")])
+@pytest.mark.parametrize(
+    "texts", [("Use blue.", "Use green or red."), ("Indent with tabs.", "Never indent with tabs.")]
+)
 def test_a_statement_written_again_with_other_words_is_the_next_version_as_it_was_written(kind, texts):
     said, now = (content(kind=kind, steps=(), body="", description=text) for text in texts)
     known = stored(said)
