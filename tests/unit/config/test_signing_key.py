@@ -44,7 +44,7 @@ def test_what_the_key_signs_counts_and_nothing_else(home: Path, tmp_path: Path) 
         signer,
         f"{signer} zz {body}",
         f"{signer} {signature} {body} ",
-        f"{signer} {signature[:-2]}00 {body}",
+        f"{signer} {signature[:-2]}ff {body}",
     ):
         assert signers.verified(broken) is None
     assert signers.verified(f"{stranger.fingerprint} {signature} {body}") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -68,6 +69,20 @@ def test_weak_candidates_are_turned_away_marked_and_can_be_undone(loop: Tacit) -
     assert record_of(loop, proxy.permissions(loop)["ann"]).undone == 1
     answer_reviews(loop)
     assert loop.version(one).status is Status.CANDIDATE  # the person's word is not overruled
+
+
+def test_what_something_approved_covers_is_turned_away_at_the_gate_for_duplicates(loop: Tacit) -> None:
+    duplicates: dict[str, str] = {}
+    for number, text in enumerate(TEXTS):
+        same = SkillContent(kind=Kind.LESSON, name=f"skill-{number}", description=text, body=text)
+        duplicates[proposed(loop, same).version.id] = text
+        loop.review(proposed(loop, replace(same, name=f"known-{number}")).version.id, "approve", by="bob")
+    alone = proposed(loop, lesson("alone", "Grease the gears of the printer."))
+    allow(loop, "ann", [Gate.DUPLICATE], 0.8)
+    moves = answer_reviews(loop)
+    assert len(moves) >= 5
+    assert {move.version_id for move in moves} <= duplicates.keys()
+    assert statuses(loop, [alone]) == {Status.CANDIDATE}
 
 
 def test_what_the_person_would_approve_waits(loop: Tacit) -> None:
