@@ -283,6 +283,7 @@ class CodexThread:
         self._id = thread_id
         self._attempts = Attempts(client=CodexReader.name, source=source)
         self._is_met = self._is_fork = self._is_subagent = self._is_copy = self._is_asked = self._is_program = False
+        self._is_programs_turn = False
         self._has_items = self._has_counts = False
         self._is_due = False  # whether an answer has not been counted; older versions write some counts twice
         self._workspace = self._cwd = self._model = self._skill = ""
@@ -395,6 +396,8 @@ class CodexThread:
                 self._release()
                 self._turn_mark, self._is_asked = self._here, False
                 self._turns.extend([turn_id] if turn_id else [])
+                given = event.turn_attribution
+                self._is_programs_turn = isinstance(given, dict) and given.get("turn_trigger") == "exec"
         elif self._is_copy:
             return None
         elif event.type == "item_completed" and event.item is not None:
@@ -451,7 +454,7 @@ class CodexThread:
         messages = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
         if not messages:
             return None
-        for draft in messages if self._is_program else ():
+        for draft in messages if self._is_program or self._is_programs_turn else ():
             if draft.role is Role.USER:
                 draft.role, draft.asks, draft.asked_by = Role.CONTEXT, draft.text, ASKED_BY_PROGRAM
         if self._is_asked:  # said while the agent works: it bears on this very work

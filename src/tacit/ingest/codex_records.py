@@ -87,6 +87,7 @@ class CodexEvent(msgspec.Struct):
     query: Any = None
     call_id: Any = None
     info: msgspec.Raw = NOTHING
+    turn_attribution: Any = None
 
 
 class Response(msgspec.Struct):

@@ -486,6 +486,20 @@ def test_a_program_that_runs_the_client_is_no_person(tmp_path: Path, source: Any
     assert trajectory.task_origin is Origin.EXTERNAL
 
 
+def test_a_program_that_resumes_a_persons_thread_is_no_person(tmp_path: Path) -> None:
+    resumed = turn(2)
+    resumed[0]["payload"]["turn_attribution"] = {"turn_trigger": "exec"}
+    first = [asked("Mend the build"), called("c", cmd="make"), ran("c", "make")]
+    later = [asked("Always ship it", number=2), called("d", cmd="make"), ran("d", "make")]
+    steps = [
+        step
+        for each in read(write(tmp_path, meta(source="cli"), *turn(), *first, *resumed, *later))
+        for step in each.steps
+    ]
+    words = {step.text: step.role for step in steps if step.role is not Role.AGENT}
+    assert words == {"Mend the build": Role.USER, "Always ship it": Role.CONTEXT}
+
+
 def test_what_a_search_for_tools_found_is_external(tmp_path: Path) -> None:
     found = record(
         "response_item", type="tool_search_output", tools=[{"type": "function", "name": "x", "description": "alpha"}]
