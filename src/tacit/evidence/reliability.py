@@ -80,6 +80,12 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
     )
 
 
+def reliability_over_time(evidence: Sequence[Evidence], *, most: int = 60) -> list[tuple[datetime, Reliability]]:
+    """Return how reliable one version was after each of its latest verified results."""
+    times = [each.at for each in votes(evidence)][-most:]
+    return [(at, reliability(each for each in evidence if each.at <= at)) for at in times]
+
+
 def reliability_score(known: Reliability) -> float:
     """Return one number from an interval: neutral until the evidence is clear on one side.
 

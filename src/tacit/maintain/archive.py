@@ -16,7 +16,8 @@ from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
 from tacit.domain.extension import Extension, HistoryEvent
 from tacit.domain.ledger import About, Remark, UsageSignal, pinned
-from tacit.domain.lifecycle import RECALLABLE, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.skill import Kind
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
 from tacit.domain.trust import Approval
 from tacit.evidence import control_runs
@@ -28,6 +29,7 @@ from tacit.store import Store, queries
 from tacit.store import restore as purge_plan
 from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
+from tacit.text.words import terms
 
 HISTORY_REMARKS = (About.PIN, About.IMPORTANCE, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
 """Remarks that a history shows; contracts are recorded at every examination and are of no interest to a reader."""
@@ -138,6 +140,26 @@ def grouped(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
     return merged
 
 
+def newest_skills(
+    context: StoreContext,
+    *,
+    statuses: Collection[Status] | None = None,
+    kinds: Collection[Kind] | None = None,
+    limit: int = 50,
+    skip: int = 0,
+) -> tuple[list[StoredVersion], int]:
+    """Return one page of the newest version of each skill, the newest first, and how many there are."""
+    return context.store.newest(statuses=statuses, kinds=kinds, limit=limit, skip=skip)
+
+
+def matching_skills(
+    context: StoreContext, text: str, *, statuses: Collection[Status] | None = None, limit: int
+) -> list[StoredVersion]:
+    """Return the skills whose words match a text best."""
+    hits = context.store.search(list(terms(text)), statuses=statuses or set(Status), limit=limit)
+    return [hit.stored for hit in hits]
+
+
 class Archive:
     """The stored history of a memory, and its backups."""
 
@@ -201,9 +223,9 @@ class Archive:
         """Return one use."""
         return self._context.store.use(use_id)
 
-    def uses(self) -> list[Use]:
-        """Return all uses."""
-        return self._context.store.uses()
+    def uses(self, *, version_id: str = "", latest: int | None = None) -> list[Use]:
+        """Return all uses, or those of one version; or only the latest of them."""
+        return self._context.store.uses(version_id=version_id, latest=latest)
 
     def resolve(self, beginning: str, prefix: str) -> list[str]:
         """Return the ids of one kind (`t_`, `u_`, …) that begin with a text."""

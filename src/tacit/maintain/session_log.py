@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 from tacit.config.files import read_plain
@@ -16,6 +16,7 @@ from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.stored import Episode, StoredVersion
+from tacit.domain.trajectory import Trajectory
 from tacit.evidence.credit import NAMELESS
 from tacit.evidence.journal_uses import SessionTexts, as_text, dated_lines, journal_session, uses_of
 from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, as_texts, digest, path_of, shares_in
@@ -111,7 +112,7 @@ class Activity:
 def log_of(context: StoreContext, session_id: str) -> SessionLog:
     """Return the log of one session; raise `NotFound` if nothing is known of it."""
     store, names = context.store, _Names(context.store, person=context.person)
-    attempts = [each for each in store.episodes(session_id=session_id) if not each.superseded]
+    attempts = attempts_of(context, session_id)
     uses = {use.id: use for use in store.uses(session_id=session_id)}
     texts = SessionTexts()
     texts.texts = {digest(each.task.strip()): each.task for each in attempts}
@@ -146,15 +147,36 @@ def log_of(context: StoreContext, session_id: str) -> SessionLog:
     )
 
 
-def latest_sessions(context: StoreContext, limit: int) -> list[str]:
-    """Return the ids of the sessions with the latest events, the newest first; subagents belong to their session."""
+def attempts_of(context: StoreContext, session_id: str) -> list[Episode]:
+    """Return the summaries of the attempts of a session, oldest first."""
+    return [each for each in context.store.episodes(session_id=session_id) if not each.superseded]
+
+
+def attempt(context: StoreContext, trajectory_id: str) -> Trajectory:
+    """Return one attempt with its steps; raises `NotFound` where they were pruned."""
+    return context.store.trajectory(trajectory_id)
+
+
+def session_of(context: StoreContext, trajectory_id: str) -> str:
+    """Return the session of an attempt; empty where it was purged."""
+    try:
+        return context.store.episode(trajectory_id).session_id
+    except NotFound:
+        return ""
+
+
+def latest_sessions(context: StoreContext, limit: int, *, among: int = LATEST) -> list[str]:
+    """Return the ids of the sessions with the latest events, the newest first; subagents belong to their session.
+
+    Only so many of the newest attempts and uses are looked at.
+    """
     latest: dict[str, float] = {}
     for name, path in _journal_files(context):
         latest[journal_session(name)] = path.lstat().st_mtime
-    episodes = context.store.episodes(latest=LATEST)
+    episodes = context.store.episodes(latest=among)
     parents = {each.session_id: each.parent_session_id for each in episodes if each.parent_session_id}
     times = [(each.session_id, each.started_at or each.captured_at) for each in episodes]
-    times += [(use.session_id, use.at) for use in context.store.uses(latest=LATEST)]
+    times += [(use.session_id, use.at) for use in context.store.uses(latest=among)]
     for own, at in times:
         if session_id := parents.get(own, own):
             latest[session_id] = max(latest.get(session_id, 0.0), at.timestamp())
@@ -177,11 +199,34 @@ def showings(context: StoreContext, version_ids: Collection[str], *, limit: int)
 def activity(context: StoreContext, *, since: datetime) -> Activity:
     """Sum up what was shown since a time and how that went; beyond the latest uses nothing is counted."""
     uses = [use for use in context.store.uses(latest=LATEST) if use.at >= since and not use.held_back]
+    return _sum(uses, _results(context.store, uses))
+
+
+def results_by_day(
+    context: StoreContext, *, since: datetime, most: int
+) -> tuple[dict[date, Activity], dict[str, Activity]]:
+    """Sum up what was shown since a time by day, and by version; beyond so many of the latest uses nothing is counted."""
+    count = min(50, most)
+    while len(latest := context.store.uses(latest=count)) == count < most and latest[0].at >= since:
+        count = min(2 * count, most)  # most of the time a few are enough
+    uses = [use for use in latest if use.at >= since and not use.held_back]
     results = _results(context.store, uses)
+    days = {day: [use for use in uses if use.at.date() == day] for day in {use.at.date() for use in uses}}
+    versions = {each for use in uses for each in use.version_ids}
+    return (
+        {day: _sum(own, results) for day, own in days.items()},
+        {each: _sum([use for use in uses if each in use.version_ids], results, version_id=each) for each in versions},
+    )
+
+
+def _sum(uses: Sequence[Use], known: _Results, *, version_id: str = "") -> Activity:
+    """Sum up some uses, or what one version did in them."""
+    shown = [(use.id, each) for use in uses for each in use.version_ids if version_id in ("", each)]
+    results = {pair: known[pair] for pair in shown if pair in known}
     outcomes = Counter(result.outcome for result in results.values() if result.grade.verified)
     return Activity(
         sessions=len({use.session_id for use in uses}),
-        shown=sum(len(use.version_ids) for use in uses),
+        shown=len(shown),
         followed=sum(result.following in (Following.FOLLOWED, Following.PARTLY) for result in results.values()),
         worked=outcomes[Outcome.SUCCESS],
         failed=outcomes[Outcome.FAILURE],

@@ -211,8 +211,11 @@ class RecordLog:
         # The index carries no seals: each use found is compared with its sealed record.
         sql = "SELECT use FROM use_keys WHERE sort = ? AND owner = ?"
         listed = [{row[0] for row in self._connection.run(sql, *key)} for key in asked]
-        numbers = sorted(set.intersection(*listed)) if asked else self.uses.all_numbers()
-        rows = self.uses.among(numbers[-latest:] if latest else numbers)
+        if asked:
+            numbers = sorted(set.intersection(*listed))[-(latest or 0) :]
+        else:
+            numbers = self.uses.latest_numbers(latest) if latest else self.uses.all_numbers()
+        rows = self.uses.among(numbers)
         found = [self.uses.value(row) for row in rows]
         for row, use in zip(rows, found, strict=True):
             if not use_keys(use).issuperset(asked):

@@ -109,6 +109,11 @@ class Rows:
         self.check_census(len(numbers), sum(numbers))
         return numbers
 
+    def latest_numbers(self, count: int) -> list[int]:
+        """The numbers of the newest rows, oldest first."""
+        found = self._connection.run(f"SELECT seq FROM {self.table} NOT INDEXED ORDER BY seq DESC LIMIT ?", count)
+        return [row[0] for row in found][::-1]
+
     def check_census(self, count: int, total: int) -> None:
         """Raise unless the index of ids has this many rows, with numbers that sum to this total."""
         index = f"sqlite_autoindex_{self.table}_1"

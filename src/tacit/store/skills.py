@@ -162,6 +162,31 @@ class Skills:
         return [each for each in found if statuses is None or each.status in statuses]
 
     @reads
+    def newest(
+        self,
+        *,
+        statuses: Collection[Status] | None = None,
+        kinds: Collection[Kind] | None = None,
+        limit: int = 50,
+        skip: int = 0,
+    ) -> tuple[list[StoredVersion], int]:
+        """One page of the newest version of each skill, if its row has such a status and kind; and how many there are.
+
+        The newest come first. A version whose approval nobody signed counts as what its row says, and reads as waiting.
+        """
+        if statuses is None and kinds is None:
+            source, total = "versions NOT INDEXED", self._connection.single("SELECT count(*) FROM skills")
+        else:
+            source, total = "versions INDEXED BY versions_by_status", None
+        condition, values = _filters(statuses, kinds)
+        later = "SELECT 1 FROM versions AS later WHERE later.skill_id = versions.skill_id AND later.seq > versions.seq"
+        chosen = f"FROM {source} WHERE {condition} AND NOT EXISTS ({later})"
+        if total is None:
+            total = self._connection.single(f"SELECT count(*) {chosen}", *values)
+        rows = self._connection.run(f"SELECT seq {chosen} ORDER BY seq DESC LIMIT ? OFFSET ?", *values, limit, skip)
+        return self.versions_in_rows([seq for (seq,) in rows]), total
+
+    @reads
     def search(
         self,
         terms: Sequence[str],

@@ -73,6 +73,7 @@ class Store:
         self.versions = skills.of_skill
         self.transitions = skills.transitions_of
         self.catalogue = skills.catalogue
+        self.newest = skills.newest
         self.search = skills.search
         self.document_frequency = skills.document_frequency
         self.add = records.add

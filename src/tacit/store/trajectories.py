@@ -163,8 +163,11 @@ class Trajectories:
 
         `unlearned` leaves out learned, superseded and pruned ones.
         """
-        numbers = self.rows.numbers("session_id = ?", session_id) if session_id else self.rows.all_numbers()
-        found = [episode for _, episode in self._read(numbers[-latest:] if latest else numbers)]
+        if session_id:
+            numbers = self.rows.numbers("session_id = ?", session_id)[-(latest or 0) :]
+        else:
+            numbers = self.rows.latest_numbers(latest) if latest else self.rows.all_numbers()
+        found = [episode for _, episode in self._read(numbers)]
         if not unlearned:
             return found
         return [each for each in found if each.learned_at is None and not each.superseded and not each.pruned]

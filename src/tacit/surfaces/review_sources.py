@@ -54,6 +54,7 @@ class Snippet:
     """`person`, `agent`, `client` (what it put before the agent), `command` or `output`."""
     text: str
     failed: bool = False
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +156,12 @@ def _snippets_of_card(version: SkillVersion, loaded: dict[str, Trajectory]) -> I
 
 def _snippet(span: Span, step: Step) -> Snippet:
     if span.part == "text":
-        return Snippet(at=step.at, who=_SPEAKERS.get(step.role, "client"), text=step.text)
+        return Snippet(at=step.at, who=_SPEAKERS.get(step.role, "client"), text=step.text, span=span)
     if span.part == "observation":
         line = next(iter(telling_lines(step.observation)), "")
-        return Snippet(at=step.at, who="output", text=line, failed=step.failed)
+        return Snippet(at=step.at, who="output", text=line, failed=step.failed, span=span)
     command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
-    return Snippet(at=step.at, who="command", text=command, failed=step.failed)
+    return Snippet(at=step.at, who="command", text=command, failed=step.failed, span=span)
 
 
 def _doubts_of_text(version: SkillVersion) -> Iterator[Doubt]:

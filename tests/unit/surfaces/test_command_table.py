@@ -57,7 +57,7 @@ def test_a_replaced_command_is_hidden_and_its_replacement_is_not(path: str) -> N
 
 def test_the_help_of_a_group_names_its_less_used_commands() -> None:
     shown = CliRunner().invoke(cli, ["adapters", "--help"]).output
-    assert "Less used: remove, show." in shown  # but neither `list` nor `rollback`, which others replace
+    assert "Less used: export, remove, show." in shown  # but neither `list` nor `rollback`, which others replace
 
 
 def test_what_only_people_may_do_is_denied_to_agents_under_every_name() -> None:

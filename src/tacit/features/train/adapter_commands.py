@@ -174,7 +174,7 @@ def _activation_document(done: Activation) -> dict[str, Any]:
     }
 
 
-@adapters.command(short_help="Write an adapter for PEFT, vLLM or llama.cpp")
+@adapters.command(hidden=True, short_help="Write an adapter for PEFT, vLLM or llama.cpp")
 @click.argument("key")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(

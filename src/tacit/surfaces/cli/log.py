@@ -72,7 +72,7 @@ def log(ctx: CommandContext, *, session: str, limit: int) -> None:
     if session:
         latest = [each for each in latest if each.startswith(session)][:1] or [session]
     logs = [session_log.log_of(context, each) for each in latest]
-    document = {"sessions": [_document(ctx, each) for each in logs]}
+    document = {"sessions": [session_document(ctx, each) for each in logs]}
 
     def parts() -> Iterator[ReportPart]:
         if not logs:
@@ -126,7 +126,8 @@ def why(ctx: CommandContext, *, name: str, limit: int) -> None:
     ctx.report(document, parts)
 
 
-def _document(ctx: CommandContext, each: SessionLog) -> dict[str, Any]:
+def session_document(ctx: CommandContext, each: SessionLog) -> dict[str, Any]:
+    """Return what happened in a session, for programs."""
     return {
         "session": each.session_id,
         "client": each.client,

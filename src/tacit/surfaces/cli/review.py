@@ -56,7 +56,7 @@ _FOLDED_FROM = 5
 """So many waiting versions are listed one by one, however weak."""
 REVIEW_SECONDS = 10.0
 """How long `tacit review` looks for suggestions; `tacit tend` takes the time it needs."""
-_GIVES_TO_AGENTS = {PersonDecision.APPROVE: WAITING, PersonDecision.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
+GIVES_TO_AGENTS = {PersonDecision.APPROVE: WAITING, PersonDecision.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
 _QUESTION = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
 _HELP = """\
@@ -133,21 +133,15 @@ def review(
     if reference is None:
         hint = f"tacit review ID --{decision}; `tacit review` shows what waits"
         raise Mistake(f"name what to {decision}", code="nothing_named", hint=hint)
-    if despite and decision not in _GIVES_TO_AGENTS:
+    if despite and decision not in GIVES_TO_AGENTS:
         raise Mistake("--despite-findings is for approvals", code="only_for_approvals", hint="leave it out")
     stored = ctx.memory.version(_newest_waiting(ctx, reference))
     ctx.caller.refuse_agents("review")
-    gives = stored.status in _GIVES_TO_AGENTS.get(decision, ())
+    gives = stored.status in GIVES_TO_AGENTS.get(decision, ())
     if gives and content_hash in ("", stored.version.hash):  # an unseen content is refused below
         ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
     ctx.unlock(f"{decision} {clean(stored.version.name)}")
-    person = ctx.person(by)
-    _expect(ctx, stored, person)
-    moved = ctx.memory.review(
-        stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
-    )
-    remove(str(ctx.place.folder))
-    export(ctx.memory.context)
+    moved = apply_decision(ctx, stored, decision, by=by, reason=reason, content_hash=content_hash, ticked=ticked)
     others = ctx.memory.archive.namesakes(stored) if reference == stored.version.name else []
     name, status = safe(stored.version.name), _STATUS_TEXT.get(moved.after, moved.after)
     ctx.report(
@@ -155,6 +149,27 @@ def review(
         f"[bold]{name}[/bold]: {status} [dim](was {moved.before})[/dim]",
         lambda: namesake_lines(others),
     )
+
+
+def apply_decision(
+    ctx: CommandContext,
+    stored: StoredVersion,
+    decision: PersonDecision,
+    *,
+    by: str = "",
+    reason: str = "",
+    content_hash: str = "",
+    ticked: Collection[str] = (),
+) -> Transition:
+    """Apply a decision that was confirmed, and bring exported skills up to date."""
+    person = ctx.person(by)
+    _expect(ctx, stored, person)
+    moved = ctx.memory.review(
+        stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
+    )
+    remove(str(ctx.place.folder))
+    export(ctx.memory.context)
+    return moved
 
 
 def _decide_on_skill(
@@ -286,7 +301,7 @@ def _confirm_approval(
         hint = f"run `tacit review {stored.version.id[:10]}` in a terminal of your own, without --json"
         raise NotPermitted(message, code="needs_passphrase", hint=hint)
     if ctx.as_json or not ctx.caller.at_terminal:
-        _require_despite(ctx, stored, ticked=ticked, despite=despite)
+        require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
     show_candidate(ctx, stored)
     if decision is PersonDecision.RESTORE:  # what was confirmed before need not be again
@@ -302,7 +317,7 @@ def _confirm_approval(
     return given
 
 
-def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Collection[str], despite: bool) -> None:
+def require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Collection[str], despite: bool) -> None:
     """Refuse a script that does not say that it knows the findings, and list them; the gate refuses missing ticks."""
     examination = ctx.memory.reviews.examine(stored.version.id)
     grave = grave_ones(ctx, stored, examination)

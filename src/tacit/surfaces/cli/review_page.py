@@ -98,7 +98,7 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}[/dim]"
 
 
-_DOUBTS = {
+DOUBTS = {
     Doubt.QUESTION: "it is a question",
     Doubt.ONE_DAY: "it names an id or a date of one day",
     Doubt.FIX_SHOWS_ERROR: "the output of the fix shows an error itself",
@@ -107,7 +107,7 @@ _DOUBTS = {
 _AT_START = frozenset({Kind.NORM, Kind.PREFERENCE})
 
 
-def _moment(content: SkillContent) -> str:
+def moment(content: SkillContent) -> str:
     """Return when agents will see a skill."""
     if content.kind in _AT_START or content.name == CARD:
         return "at the start of every session"
@@ -122,10 +122,10 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
     version, scope = stored.version, stored.skill.scope
     support = support_of(ctx.memory.context, version)
-    moment = _moment(version.content)
+    when = moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
-    yield f"[bold]Why:[/bold] {seen}; agents see it {moment}{before}."
+    yield f"[bold]Why:[/bold] {seen}; agents see it {when}{before}."
     if scope.level in (Level.TEAM, Level.SESSION):
         yield f"[yellow]Only {safe(str(scope))} sees it.[/yellow] All sessions: tacit promote {version.id[:10]}"
     for snippet in support.snippets:
@@ -134,7 +134,7 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
         text = escape(clean(one_line(snippet.text, max(40, ctx.console.width - 30))))
         yield f"  [dim]{when}{snippet.who}:[/dim] {text}{failed}"
     for doubt in support.doubts:
-        yield f"[yellow]Doubtful:[/yellow] {_DOUBTS[doubt]}."
+        yield f"[yellow]Doubtful:[/yellow] {DOUBTS[doubt]}."
 
 
 def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -42,10 +42,14 @@ from tacit.surfaces.cli.views import (
     status_lines,
 )
 
+if TYPE_CHECKING:
+    from tacit.api import Tacit
+
 _UNUSED = frozenset({Status.REJECTED, Status.RETIRED})
 
 
-def _skill_document(stored: StoredVersion, known: Reliability) -> dict[str, Any]:
+def skill_document(stored: StoredVersion, known: Reliability) -> dict[str, Any]:
+    """Return what a list of skills shows of one, for programs."""
     version = stored.version
     return {
         **fields(version.content, "name", "kind", "person", "description", "category"),
@@ -92,7 +96,7 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     shadowed = found.shadowed if found else ()
     document = {
         "skills": [
-            {**_skill_document(stored, known), "also_at": scopes.get(stored.version.id, [])} for stored, known in rows
+            {**skill_document(stored, known), "also_at": scopes.get(stored.version.id, [])} for stored, known in rows
         ],
         "static": [
             {**fields(skill, "name", "description"), "path": str(skill.path), "warnings": [*map(str, skill.warnings)]}
@@ -159,26 +163,27 @@ def show(
     _show_skill(ctx, stored, raw=raw)
 
 
-def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> None:
-    archive, version, content = ctx.memory.archive, stored.version, stored.version.content
-    known, others = archive.reliability(version.id), archive.namesakes(stored)
-    life, evidence = archive.transitions(version.id), archive.evidence(version.id)
-    versions = archive.versions(stored.skill.id)
-    elsewhere = record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION))
-    document = _skill_document(stored, known) | {
+def whole_skill_document(memory: Tacit, stored: StoredVersion) -> dict[str, Any]:
+    """Return one skill for programs: content, origins, status changes, versions and results."""
+    archive, version, content = memory.archive, stored.version, stored.version.content
+    return skill_document(stored, archive.reliability(version.id)) | {
         "skill_md": render.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
         **fields(version, "origins", "provenance"),
-        "life": [] if is_withheld(content) else life,  # the reasons quote what was found
+        "life": [] if is_withheld(content) else archive.transitions(version.id),  # the reasons quote what was found
         "versions": [
             {"version_id": each.version.id, "status": each.status, "created_at": each.version.created_at}
-            for each in versions
+            for each in archive.versions(stored.skill.id)
         ],
-        "evidence": evidence,
-        "record_elsewhere": elsewhere,
-        "others": NAMESAKES.documents(others),
+        "evidence": archive.evidence(version.id),
+        "record_elsewhere": record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION)),
+        "others": NAMESAKES.documents(archive.namesakes(stored)),
     }
+
+
+def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> None:
+    archive, version, content = ctx.memory.archive, stored.version, stored.version.content
 
     def parts() -> Iterator[ReportPart]:
         if raw or not ctx.console.is_terminal:
@@ -186,13 +191,15 @@ def _show_skill(ctx: CommandContext, stored: StoredVersion, *, raw: bool) -> Non
         else:
             yield skill_page(content)
             yield ""
-        yield from status_lines(stored, known, life, evidence, elsewhere)
-        for each in versions:
+        elsewhere = record_elsewhere(archive.remarks(stored.skill.id, about=About.PROMOTION))
+        known, life = archive.reliability(version.id), archive.transitions(version.id)
+        yield from status_lines(stored, known, life, archive.evidence(version.id), elsewhere)
+        for each in archive.versions(stored.skill.id):
             mark = "→" if each.version.id == version.id else " "
             yield f"[dim]{mark} {each.version.id}  {each.status}  {each.version.created_at:%Y-%m-%d}[/dim]"
-        yield from namesake_lines(others)
+        yield from namesake_lines(archive.namesakes(stored))
 
-    ctx.report(document, parts)
+    ctx.report(whole_skill_document(ctx.memory, stored), parts)
 
 
 def _neighbours(ctx: CommandContext, stored: StoredVersion, *, named: bool) -> tuple[StoredVersion, StoredVersion]:
@@ -244,7 +251,12 @@ def edit_version(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Stor
     except click.ClickException as error:
         hint = "set EDITOR to a program that edits a file"
         raise Mistake(error.format_message(), code="editor_failed", hint=hint) from error
-    if text is None or text == before:
+    return None if text is None else propose_edit(ctx, stored, text, by=by)
+
+
+def propose_edit(ctx: CommandContext, stored: StoredVersion, text: str, *, by: str) -> StoredVersion | None:
+    """Propose a person's text of a SKILL.md as the next version; return it, or None if nothing changed."""
+    if text == render.render(stored.version.content):
         return None
     parsed = render.parse(text, strict=True).content
     content = dataclasses.replace(parsed, files=stored.version.content.files)

@@ -70,7 +70,7 @@ def stats(
         "language_model": use,
         "reliability": _average_reliability(records),
         "categories": {name: fields(row, "skills", "shown", "reliability") for name, row in categories.items()},
-        "records": [_record_document(record) for record in records],
+        "records": [record_document(record) for record in records],
     }
     if plot is not None:
         _draw_reliability(records, plot)
@@ -134,7 +134,8 @@ def _lift_fields(measured: Lift) -> dict[str, float] | None:
     return None if gain is None else fields(gain, "value", "low", "high")
 
 
-def _record_document(record: SkillRecord) -> dict[str, Any]:
+def record_document(record: SkillRecord) -> dict[str, Any]:
+    """Return the figures of one skill, for programs."""
     return {
         "name": record.stored.version.name,
         "version_id": record.stored.version.id,

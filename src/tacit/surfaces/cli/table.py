@@ -25,6 +25,7 @@ SECTIONS = (EVERYDAY, LIBRARY, PROOF, FEATURES, STORE)
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "learn": ("tacit.surfaces.cli.learn", EVERYDAY, "Learn skills from past agent sessions"),
     "review": ("tacit.surfaces.cli.review", EVERYDAY, "Approve or reject what was learned"),
+    "web": ("tacit.surfaces.web", EVERYDAY, "Review it in the browser, with skills, sessions and facts"),
     "recall": ("tacit.surfaces.cli.recall", EVERYDAY, "Find the skills that fit a task"),
     "init": ("tacit.surfaces.cli.init", EVERYDAY, "Connect Claude Code and Codex to Tacit"),
     "status": ("tacit.surfaces.cli.status", EVERYDAY, "Show on one screen how things stand, and what to do next"),

@@ -48,7 +48,7 @@ _PERSONS_COMMANDS = (
     "purge", "store purge", "restore", "store restore", "check --apply", "tend --apply",
     "tend --every",
     "train", "consolidate", "adapters train", "adapters activate", "adapters rollback", "adapters remove", "index",
-    "store index", "pause", "init", "uninstall",
+    "store index", "pause", "init", "uninstall", "web",
 )  # fmt: skip
 PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS)
 """Commands that only a person may run, by their old and new names; clients deny them to the agent."""

@@ -1,0 +1,244 @@
+// Review: one candidate next to its evidence; approve, edit, merge and reject, each by one key.
+
+import { get, isUnlocked, lock, postSigned, unlock } from "./api.js";
+import { refresh, say } from "./app.js";
+import { chip, counted, diff, empty, h, heading, link, pager, section, time } from "./dom.js";
+
+const KEYS = { a: approve, r: reject, e: edit, m: merge, j: () => step(1), k: () => step(-1), u: undo };
+let skip = 0;
+let queue = [];
+let current = null;
+let lastDecided = null;
+
+export async function showReview([reference]) {
+  const found = await get(`/api/review?skip=${skip}`);
+  queue = found.rows;
+  const chosen = reference ?? queue[0]?.version_id;
+  current = chosen ? await get(`/api/review/${encodeURIComponent(chosen)}`) : null;
+  return [
+    heading("Review"),
+    h("p", { class: "toolbar" },
+      `${counted(found.count, "candidate")} waiting. `,
+      isUnlocked() ? h("button", { type: "button", onclick: async () => { await lock(); refresh(); } }, "Lock")
+        : h("button", { type: "button", onclick: async () => { if (await unlock()) refresh(); } }, "Unlock"),
+      lastDecided ? h("button", { type: "button", onclick: undo, "aria-keyshortcuts": "u" }, `Undo ${lastDecided.name}`, h("kbd", {}, "u")) : null),
+    current ? h("div", { class: "review" }, queueList(found), page(current))
+      : empty("Nothing waits for review. Work with your agents, and ", h("code", {}, "tacit learn"), " brings new candidates here."),
+  ];
+}
+
+function queueList(found) {
+  const rows = found.rows.map((row) => h("li", {},
+    h("a", { href: `#/review/${encodeURIComponent(row.version_id)}`, "aria-current": row.version_id === current.version_id ? "true" : null },
+      h("strong", {}, row.name), h("span", { class: "dim" }, `${row.kind} · ${row.status}`))));
+  return h("nav", { class: "queue", "aria-label": "Candidates" }, h("ol", {}, rows), pager(found, (to) => { skip = to; refresh(); }));
+}
+
+function page(shown) {
+  const before = shown.approved_before;
+  return h("article", { class: "candidate", "aria-label": shown.name },
+    h("h2", {}, shown.name, " ", chip(shown.kind, ""), " ", chip(shown.status)),
+    h("p", {}, shown.description),
+    shown.withheld ? empty("The checks found something dangerous in it, so its text is shown only after you unlock this page.") : [
+      h("p", { class: "dim" }, shown.attempts ? `Seen in ${counted(shown.attempts, "session")}` : "Proposed, not seen in a session",
+        `; agents see it ${shown.when}. Made by ${shown.made_by}.`),
+      shown.doubts.map((doubt) => h("p", { class: "doubt" }, `Doubtful: ${doubt}.`)),
+    ],
+    findings(shown.findings),
+    shown.withheld ? null : h("div", { class: "beside" },
+      section("What agents would get", fields(shown.fields)),
+      section("Evidence", evidence(shown.snippets))),
+    shown.merged_of?.length ? section("Merged from", h("ul", {}, shown.merged_of.map((part) => h("li", {}, part.name,
+      part.lost.length ? h("ul", {}, part.lost.map((line) => h("li", { class: "lost" }, `not taken over: ${line}`))) : null)))) : null,
+    before?.diff ? section("Changes to the version that was approved last", h("p", { class: "dim" }, before.by ? `approved by ${before.by} ` : "", time(before.at)), diff(before.diff)) : null,
+    actions(shown));
+}
+
+function findings(found) {
+  if (!found.length) return null;
+  return section("Findings", h("ul", { class: "findings" }, found.map((each) => h("li", { class: each.severity },
+    chip(each.severity), " ", each.message ?? each.rule, each.excerpt ? h("code", {}, each.excerpt) : null))));
+}
+
+// Every text with who wrote it; what came from outside stands out.
+function fields(found) {
+  return h("dl", { class: "fields" }, found.map((each) => [
+    h("dt", {}, each.name, " ", chip(each.origin === "external" ? "from outside" : each.origin, each.origin)),
+    h("dd", { class: each.origin === "external" || each.origin === "unknown" ? "outside" : "" }, h("pre", {}, each.text),
+      each.sources.map((source) => h("p", { class: "dim" }, source))),
+  ]));
+}
+
+export function evidence(snippets) {
+  if (!snippets?.length) return empty("No place in a session is known for it.");
+  return h("ol", { class: "evidence" }, snippets.map((each) => h("li", { class: each.failed ? "failed" : "" },
+    h("p", { class: "dim" }, each.who, each.failed ? ", failed" : "", " ", time(each.at), " ",
+      each.session ? link(`#/sessions/${encodeURIComponent(each.session)}/${each.trajectory_id}/${each.step}`, "open the session here") : null),
+    h("pre", {}, each.text))));
+}
+
+function actions(shown) {
+  const isWaiting = ["candidate", "quarantined"].includes(shown.status);
+  const button = (key, label, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "aria-keyshortcuts": key }, label, h("kbd", {}, key));
+  return h("div", { class: "actions sticky", role: "group", "aria-label": "Decide" },
+    isWaiting && [button("a", "Approve", approve, "main"), button("r", "Reject", reject), button("e", "Edit", edit), button("m", "Merge", merge)],
+    button("j", "Next", () => step(1)), button("k", "Previous", () => step(-1)),
+    isWaiting ? null : h("p", {}, `It is ${shown.status}.`));
+}
+
+export function reviewKey(event) {
+  const act = KEYS[event.key.toLowerCase()];
+  if (!act || event.repeat) return; // a held key decides nothing
+  event.preventDefault();
+  act();
+}
+
+function step(by) {
+  const at = queue.findIndex((row) => row.version_id === current?.version_id);
+  const next = queue[at + by];
+  if (next) location.hash = `#/review/${encodeURIComponent(next.version_id)}`;
+  else say(by > 0 ? "This is the last candidate of this page." : "This is the first candidate of this page.");
+}
+
+// Asks in a dialog; resolves with the form once it is confirmed, else with null. Enter confirms nothing in a checklist.
+export function question(title, content, label) {
+  const form = h("form", { method: "dialog" }, h("h2", { id: "question", tabindex: "-1" }, title), content,
+    h("p", { class: "actions" },
+      h("button", { type: "submit", class: "main", "aria-keyshortcuts": "Control+Enter" }, label, h("kbd", {}, "Ctrl ⏎")),
+      h("button", { type: "button", onclick: () => dialog.close() }, "Cancel", h("kbd", {}, "Esc"))));
+  const dialog = h("dialog", { "aria-labelledby": "question" }, form);
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    let given = null;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      given = new FormData(form);
+      dialog.close();
+    });
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target.matches("button")) return;
+      if (event.ctrlKey || event.metaKey) form.requestSubmit();
+      if (!event.target.matches("textarea") || event.ctrlKey || event.metaKey) event.preventDefault();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(given);
+    });
+    dialog.showModal();
+    form.querySelector("textarea, input, h2").focus();
+  });
+}
+
+function reasonField(required) {
+  return [h("label", { for: "reason" }, "Why"), h("input", { id: "reason", name: "reason", autocomplete: "off", required })];
+}
+
+const check = (name, value, text, required) => h("label", { class: "check" }, h("input", { type: "checkbox", name, value, required }), ` ${text}`);
+
+async function approve() {
+  const shown = current;
+  if (!shown || shown.withheld) return say("Unlock this page and read it first.");
+  const grave = shown.findings.filter((each) => ["high", "critical"].includes(each.severity));
+  const content = [
+    h("p", {}, "Agents may use it from now on, on trial."),
+    grave.length ? h("fieldset", {}, h("legend", {}, "A careful person would refuse this"),
+      h("ul", {}, grave.map((each) => h("li", {}, each.message))), check("despite", "yes", "Approve it despite these findings", true)) : null,
+    shown.confirm.length ? h("fieldset", {}, h("legend", {}, "Confirm each value from outside"), shown.confirm.map((each) => check("ticked", each.key, each.text, true))) : null,
+    shown.tools.length ? h("fieldset", {}, h("legend", {}, "Unlock tools that it asks for"), shown.tools.map((key) => check("ticked", key, key.replace("tool:", ""), false))) : null,
+    reasonField(false),
+  ];
+  const given = await question(`Approve ${shown.name}?`, content, "Approve");
+  if (given) await decide(shown, "approve", { reason: given.get("reason"), ticked: given.getAll("ticked"), despite: given.has("despite") });
+}
+
+async function reject() {
+  const shown = current;
+  if (!shown) return;
+  const given = await question(`Reject ${shown.name}?`, [h("p", {}, "The same text is not learned again."), reasonField(false)], "Reject");
+  if (given) await decide(shown, "reject", { reason: given.get("reason") });
+}
+
+async function decide(shown, decision, more) {
+  const next = queue[queue.findIndex((row) => row.version_id === shown.version_id) + 1];
+  const seen = { version_id: shown.version_id, content_hash: shown.content_hash, state: shown.state };
+  await attempt(async () => {
+    const moved = await postSigned("/api/decide", { ...seen, decision, ...more });
+    if (!moved) return;
+    lastDecided = { name: shown.name, version_id: shown.version_id };
+    say(`${shown.name} is ${moved.after} now. Press u to undo.`);
+    go(next?.version_id);
+  });
+}
+
+function go(version_id) {
+  const target = version_id ? `#/review/${encodeURIComponent(version_id)}` : "#/review";
+  if (location.hash === target) refresh();
+  else location.hash = target;
+}
+
+async function edit() {
+  const shown = current;
+  if (!shown || shown.withheld) return say("Unlock this page and read it first.");
+  await editText(shown, (version_id) => go(version_id));
+}
+
+// Lets the person edit the SKILL.md of a version; the result waits for review as a new version.
+export async function editText(shown, then) {
+  const text = h("textarea", { name: "text", id: "text", rows: "18", spellcheck: "false" });
+  text.value = shown.skill_md;
+  const content = [h("p", {}, "Your text becomes the next version, which you then approve like any other."), h("label", { for: "text" }, "SKILL.md"), text];
+  const given = await question(`Edit ${shown.name}`, content, "Save");
+  if (!given) return;
+  await attempt(async () => {
+    const done = await postSigned("/api/edit", { version_id: shown.version_id, state: shown.state, text: given.get("text").replaceAll("\r\n", "\n") });
+    if (!done) return;
+    say(done.changed ? "Your text waits for review as a new version." : "You changed nothing.");
+    if (done.changed) then(done.version_id);
+  });
+}
+
+async function merge() {
+  const shown = current;
+  if (!shown) return;
+  say("Looking for skills with the same content …");
+  await attempt(async () => {
+    const { merges } = await get(`/api/merges/${encodeURIComponent(shown.version_id)}`);
+    if (!merges.length) return say("Nothing is similar enough to be merged with it.");
+    const [care] = merges;
+    const given = await question(`Merge ${shown.name}?`, h("p", {}, `${care.name}: ${care.reason}. ${care.effect}`), "Merge");
+    if (!given) return;
+    const done = await postSigned("/api/merge", { version_id: shown.version_id });
+    if (done) say(done.applied ? "Merged. What is new waits for review." : `Not merged: ${done.advice}`);
+    go();
+  });
+}
+
+async function undo() {
+  if (!lastDecided) return say("There is nothing to undo in this page.");
+  const undone = lastDecided;
+  await attempt(async () => {
+    if (!(await postSigned("/api/undo", { version_id: undone.version_id }))) return;
+    lastDecided = null;
+    say(`Undone: ${undone.name} is as it was before.`);
+    go(undone.version_id);
+    refresh();
+  });
+}
+
+// Runs what may be refused; what somebody else changed meanwhile is shown, since the decision was about something else.
+async function attempt(act) {
+  try {
+    await act();
+  } catch (failure) {
+    if (!failure.changed) return say(failure.message, failure.hint ? ` ${failure.hint}` : "");
+    const { status, moves, newer } = failure.changed;
+    const content = [
+      h("p", {}, `It is ${status} now. Nothing of yours was stored.`),
+      h("ul", {}, moves.map((move) => h("li", {}, `${move.by}: ${move.before ?? "new"} → ${move.after} `, time(move.at), move.why ? ` (${move.why})` : ""))),
+      newer ? [h("p", {}, `There is a newer version, made by ${newer.by}:`), diff(newer.diff)] : null,
+    ];
+    await question("It changed since you saw it", content, "Show it as it is now");
+    go(newer?.version_id ?? current.version_id);
+    refresh();
+  }
+}
