@@ -367,10 +367,8 @@ def _fixed_failures(trajectory: Trajectory) -> dict[int, int]:
 def facts(ctx: PageContext) -> dict[str, Any]:
     """Return the card of the project, and other facts that sessions show."""
     found, count = newest_skills(ctx.memory.context, kinds={Kind.FACT}, limit=PAGE)
-    try:
-        card: dict[str, Any] | None = candidate(ctx, CARD)
-    except NotFound:
-        card = None
+    own = [each.version.id for each in found if each.version.name == CARD]
+    card = candidate(ctx, own[0]) if own else None
     others = [_row(each) for each in ctx.visible(found) if each.version.name != CARD]
     return {"card": card, "others": others, "count": count, "purposes": list(Purpose)}
 
