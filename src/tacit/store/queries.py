@@ -21,8 +21,10 @@ NEIGHBOURS = 12
 SET_ASIDE_REASONS = (
     *("same_as", "superseded_by_", "merged_into"),
     *("says the same as ", "superseded by ", "merged into "),  # stored before reasons had codes
+    "forecast_answered: ",
 )
-"""How the reason begins where a version was set aside because another one covers it, not because a person rejected it."""
+"""How the reason begins where a version was set aside because another one covers it, or by the forecast of a person, not
+because a person rejected it: new evidence for it waits for review."""
 _GONE = (Status.REJECTED, Status.RETIRED)
 _SHORTEST_PREFIX = 4
 
@@ -177,14 +179,14 @@ def _sequence(stored: StoredVersion) -> int:
 
 
 def was_set_aside(store: Store, version_id: str) -> bool:
-    """Whether a version has ever been set aside because another one covers it."""
+    """Whether a version has ever been set aside (`SET_ASIDE_REASONS`)."""
     return any(_sets_aside(move) for move in store.transitions(version_id))
 
 
 def similar_versions(store: Store, candidate: Candidate) -> list[StoredVersion]:
     """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions.
 
-    Versions that were set aside are left out: the version that covers them is found instead.
+    Versions that were set aside are left out: the version that covers them, if any, is found instead.
     """
     if candidate.revises:
         own = store.versions(candidate.revises)

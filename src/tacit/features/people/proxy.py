@@ -1,7 +1,8 @@
 """The forecast answers for a person where that person allowed it: it turns weak candidates and duplicates away.
 
 For example, ann allows `weak` from 90 % on. Of the weak candidates that wait, those that she would reject with at least that
-confidence are rejected by `tacit.proxy`, with a reason that names her and the confidence; `tacit undo NAME` reverses it.
+confidence are rejected by `tacit.proxy`, with a reason that names her and the confidence; `tacit undo NAME` reverses it, and so
+does another session that shows the same.
 Versions whose forecast always stays hidden (`is_hidden`) are left for her to answer. Where her answers to those, and what she
 undid, show that fewer than 90 % were right, it stops.
 """
@@ -9,10 +10,10 @@ undid, show that fewer than 90 % were right, it stops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.domain.care import CareKind
 from tacit.domain.ledger import LedgerEntry, latest
@@ -87,10 +88,11 @@ def record_of(memory: Tacit, permission: ProxyPermission) -> ProxyRecord:
     """Return how the answers since a permission came out: what the person undid, and decided on versions left to them."""
     store, person, answered, undone = memory.context.store, permission.key, list[str](), 0
     for stored in store.catalogue():
-        moves = [move for move in store.transitions(stored.version.id) if _is_answer(move, permission)]
-        if moves and stored.status is Status.REJECTED:
+        moves = store.transitions(stored.version.id)
+        own = [at for at, move in enumerate(moves) if _is_answer(move, permission)]
+        if own and stored.status is Status.REJECTED:
             answered.append(stored.version.id)
-        undone += bool(moves) and stored.status is not Status.REJECTED
+        undone += bool(own) and any(move.by != BY for move in moves[own[-1] + 1 :][:1])
     sampled = [
         each.actual == "reject"
         for each in People(memory).forecasts(person)
@@ -105,11 +107,21 @@ def record_of(memory: Tacit, permission: ProxyPermission) -> ProxyRecord:
 
 def answer_reviews(memory: Tacit) -> list[Transition]:
     """Turn away what people allowed the forecast of them to turn away; return what was done."""
-    done: list[Transition] = []
-    for person, permission in permissions(memory).items():
+    allowed = permissions(memory)
+    done = list(_reopened(memory)) if allowed else []
+    for person, permission in allowed.items():
         if permission.gates and record_of(memory, permission).keeps(permission.confidence):
             done += _answers(memory, person, permission)
     return done
+
+
+def _reopened(memory: Tacit) -> Iterator[Transition]:
+    """Let wait again what was turned away as weak and was seen again since."""
+    rejected = memory.context.store.catalogue(statuses={Status.REJECTED})
+    last = ((stored, memory.context.store.transitions(stored.version.id)[-1]) for stored in rejected)
+    weak = [stored for stored, move in last if _values(move).get("gate") == Gate.WEAK]
+    for stored in by_support(memory.context, weak)[0]:
+        yield memory.reviews.decide(stored.version.id, "reopen", by=BY, reason=coded(GateReason.SEEN_AGAIN))
 
 
 def _answers(memory: Tacit, person: str, permission: ProxyPermission) -> Iterator[Transition]:
@@ -142,10 +154,15 @@ def _gates_of(memory: Tacit, waiting: Sequence[StoredVersion]) -> dict[str, str]
     return found
 
 
+def _values(move: Transition) -> Mapping[str, Any]:
+    """What the forecast stored with an answer; empty for a change that somebody else made."""
+    reasons = parse_reasons(move.reason) if move.by == BY else None
+    return next((each.values for each in reasons or ()), {})
+
+
 def _is_answer(move: Transition, permission: ProxyPermission) -> bool:
     """Whether the forecast of this person made a change since the permission was given."""
-    reasons = parse_reasons(move.reason) if move.by == BY and move.at > permission.at else None
-    return any(each.values.get("person") == permission.key for each in reasons or ())
+    return move.at > permission.at and _values(move).get("person") == permission.key
 
 
 def _may_answer(forecast: Outlook | Forecast, permission: ProxyPermission) -> bool:

@@ -11,6 +11,7 @@ from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Span
 from tacit.features.people import proxy
 from tacit.features.people.decisions import People, is_hidden, review_question
 from tacit.features.people.proxy import BY, Gate, ProxyPermission, ProxyRecord, allow, answer_reviews, record_of
@@ -69,6 +70,22 @@ def test_weak_candidates_are_turned_away_marked_and_can_be_undone(loop: Tacit) -
     assert record_of(loop, proxy.permissions(loop)["ann"]).undone == 1
     answer_reviews(loop)
     assert loop.version(one).status is Status.CANDIDATE  # the person's word is not overruled
+
+
+def test_what_further_sessions_show_waits_again_and_counts_as_no_mistake(loop: Tacit) -> None:
+    waiting(loop)
+    permission = allow(loop, "ann", [Gate.WEAK], 0.8)
+    same, reworded = (loop.version(move.version_id).version for move in answer_reviews(loop)[:2])
+    shown = [Span("t_one", 0), Span("t_two", 0)]
+    loop.propose(same.content, by="ann", evidence=shown[:1])
+    assert answer_reviews(loop) == []
+    loop.propose(same.content, by="ann", evidence=shown[1:])
+    again = replace(reworded.content, description=f"{reworded.content.description} (2 sessions)")
+    verdict = loop.propose(again, by="ann", evidence=shown)
+    assert verdict.name == reworded.name
+    assert [(move.version_id, move.after) for move in answer_reviews(loop)] == [(same.id, Status.CANDIDATE)]
+    assert {loop.version(each).status for each in (same.id, verdict.version_id)} == {Status.CANDIDATE}
+    assert record_of(loop, permission).undone == 0
 
 
 def test_what_something_approved_covers_is_turned_away_at_the_gate_for_duplicates(loop: Tacit) -> None:
