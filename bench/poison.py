@@ -54,11 +54,11 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.gate.review_sources import outside_sources, text_of_source
 from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
-from tacit.surfaces.review_sources import outside_sources, text_of_source
 
 SEED = 6
 COUNT = 8

@@ -8,5 +8,6 @@ Read in this order:
 - `reviews` holds what a person decides and rechecks approvals; `review_rules` says what an approval is bound to, and
   `quarantine` leaves quarantined text out wherever an agent reads.
 - `content_checks` examines one content for both; the single checks are in `checks`.
+- `review_sources` says what a version rests on, and where its text from outside came from.
 - `findings` has the codes and their English.
 """

@@ -23,7 +23,7 @@ from tacit.features.people.decisions import People, is_hidden, may_be_ordered
 from tacit.features.people.forecast import MIN_DECISIONS, Outlook
 from tacit.features.people.ledger_entries import ChoiceSort, Forecast
 from tacit.gate.findings import GateReason
-from tacit.surfaces.review_sources import by_support
+from tacit.gate.review_sources import by_support
 
 if TYPE_CHECKING:
     from tacit.api import Tacit

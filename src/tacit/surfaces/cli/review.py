@@ -19,6 +19,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import PersonDecision, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
+from tacit.gate.review_sources import by_support
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
@@ -50,7 +51,6 @@ from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.tend import TITLES, applied_lines, can_be_applied, care_document, care_lines
 from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
 from tacit.surfaces.hook.waiting import remove
-from tacit.surfaces.review_sources import by_support
 
 _FOLDED_FROM = 5
 """So many waiting versions are listed one by one, however weak."""

@@ -26,11 +26,7 @@ from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import has_severe_findings, tool_keys
-from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
-from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
-from tacit.surfaces.cli.tend import comparison_document, refinement_lines
-from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
-from tacit.surfaces.review_sources import (
+from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
     outside_fields,
@@ -38,6 +34,10 @@ from tacit.surfaces.review_sources import (
     support_of,
     text_of_source,
 )
+from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
+from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
+from tacit.surfaces.cli.tend import comparison_document, refinement_lines
+from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
 from tacit.text.capabilities import CATEGORIES, capabilities_text
 from tacit.text.field_texts import field_texts
 

@@ -23,6 +23,7 @@ from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.evidence.reliability import reliability_over_time
 from tacit.evidence.statistics import wilson
 from tacit.gate.quarantine import is_withheld
+from tacit.gate.review_sources import OutsideSource, support_of, text_of_source
 from tacit.learn.attempt_outlines import call_records
 from tacit.learn.fixes import SourcedCall, retries_of
 from tacit.maintain import session_log
@@ -42,7 +43,6 @@ from tacit.surfaces.cli.tend import can_be_applied, care_document
 from tacit.surfaces.cli.views import difference, known_reliability, maker
 from tacit.surfaces.hook import waiting
 from tacit.surfaces.hook.preview import preview
-from tacit.surfaces.review_sources import OutsideSource, support_of, text_of_source
 from tacit.text.field_texts import field_texts
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import tool_calls

@@ -14,8 +14,7 @@ from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.skill import Kind, Provenance, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Environment, Origin, Role, Span, Step, Task, Trajectory
-from tacit.store import open_store
-from tacit.surfaces.review_sources import (
+from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
     by_support,
@@ -24,6 +23,7 @@ from tacit.surfaces.review_sources import (
     support_of,
     text_of_source,
 )
+from tacit.store import open_store
 from tests.unit.learn.attempts import bash, conflict, edit, fixed_session, say, session
 from tests.unit.making import NOW
 
