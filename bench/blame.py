@@ -31,7 +31,7 @@ from typing import Any
 
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import from_documents
-from tacit.learn.failures import FailureKind, changes_made, explain_failure, hands_over
+from tacit.learn.mining.failures import FailureKind, changes_made, explain_failure, hands_over
 
 SEED = 0
 RESAMPLES = 10_000

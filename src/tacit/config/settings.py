@@ -97,8 +97,8 @@ class LearnSettings:
     """What a learning pass proposes."""
 
     procedure_runs: int = 3
-    """How many like runs, in different sessions, give a new procedure of shell and file work; at least 1. Set by hand: on real
-    sessions no procedure of one run was worth approving."""
+    """How many like runs, in different sessions, a new procedure of shell and file work needs; at least 1. They must share
+    steps, too. Set by hand: on real sessions no procedure of one run was worth approving."""
     read_in_background: bool = False
     """Whether the learner that hooks start may ask the language model; off: only your own `tacit learn` asks it."""
     ask_at_end: bool = False

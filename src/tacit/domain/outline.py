@@ -63,7 +63,7 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """A sentence of a person that says how something is to be done; it is a rule only when it is repeated."""
+    """What a person said about the way of working: a rule at once, or a request that counts when it is repeated."""
 
     step: int
     text: str

@@ -34,9 +34,9 @@ class Kind(StrEnum):
 
 
 RULE_KINDS = frozenset({Kind.NORM, Kind.PREFERENCE})
-"""Kinds that state a rule for work, not a way of doing it."""
+"""Kinds that hold what a person wants."""
 STATED_KINDS = RULE_KINDS | {Kind.LESSON}
-"""Kinds whose content is in their sentences, not in their steps."""
+"""Kinds that are shown as sentences; steps are only added to them."""
 
 
 ENDS_TASK_TAG = "alone"

@@ -114,6 +114,11 @@ def lesson_tags(counted: CountedFix) -> tuple[str, ...]:
     return (f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.warn_before else ()))
 
 
+def advice_of(content: SkillContent) -> tuple[frozenset[str], list[list[str]]]:
+    """Return what a lesson says apart from its counts: the call it is about, when it is shown, and what to do."""
+    return frozenset(content.tags), [[step.text, *map(str, step.arguments.values())] for step in content.steps]
+
+
 def lesson_name(counted: CountedFix) -> str:
     """Return the name of the lesson: what to do, and for which call."""
     return _name(counted.fix, counted.goal.goal)

@@ -1,9 +1,9 @@
 """Finds what fixes an error by counting over all sessions: a failure, the next call for the same goal, and what lies between.
 
-Everything between that changed something is a candidate: another form of the call (behind a wrapper, with an option or a
-variable, in another folder, with another file), a command, an edit. What helps is what several sessions agree on, and what
-makes a difference: another form of the call counts where the call without it mostly fails, a command or an edit where it is
-not done all the time anyway. One session is enough where the error itself names the fix or says that a program is missing.
+Possible fixes are another form of the call (behind a wrapper, with an option or a variable, in another folder, with another
+file), and the commands and edits between. A fix needs several sessions, and it must make a difference: the call without the
+other form mostly fails, or hardly ever works; the command or edit is not so frequent that it lay between by chance. One session
+is enough where the error names the fix or says that a program is missing.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class FixCounter:
                 self._count(retry)
 
     def fixes(self) -> list[CountedFix]:
-        """Return what fixes what, best supported first; at most one fix for one error."""
+        """Return what fixes what, best supported first; without fixes of failures that a better supported one explains."""
         found: dict[tuple[str, Fix], CountedFix] = {}
         for (goal, signature), evidence in self._errors.items():
             for fix, fixed_by in evidence.fixed_by.items():

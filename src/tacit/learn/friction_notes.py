@@ -13,14 +13,13 @@ from typing import Any
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Following
 from tacit.domain.ledger import About, Remark
-from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.domain.trajectory import Role, Step, Trajectory
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Trajectory
 from tacit.evidence.attribution import align
 from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, SkillRun
 from tacit.learn.statements import objections_of
-from tacit.learn.wording import step_text
 from tacit.store import Store
-from tacit.text.tool_calls import Effect, tool_call, tool_calls
+from tacit.text.tool_calls import Effect, tool_calls
 
 MOST_MET = 24
 """Friction entries stored per run: a revision needs the same friction in several runs, not all of one."""
@@ -83,17 +82,6 @@ def stays_within(trajectory: Trajectory, content: SkillContent, *, start: int = 
     in_place = {friction.instead for friction in run.frictions if friction.resisted}
     changes = [call.index for call in run.calls if call.effect is Effect.WRITE and call.worked]
     return bool(changes) and all(index in run.at or index in in_place for index in changes)
-
-
-def call_sentence(step: Step, arguments: Mapping[str, Any]) -> str:
-    """Return a call as the sentence of a step."""
-    return step_text(tool_call(step), arguments)
-
-
-def only_reads_step(step: SkillStep) -> bool:
-    """Whether a step of a skill only reads."""
-    call = Step(index=0, role=Role.AGENT, tool=step.tool, arguments=step.arguments)
-    return bool(step.tool) and tool_call(call).effect is Effect.READ
 
 
 def _to_record(friction: Friction) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.candidate import GateDecision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
 
-if TYPE_CHECKING:  # reports are loaded without the learning code
+if TYPE_CHECKING:  # to show a report, the code that learns need not be loaded
     from tacit.learn.reading import ReadingReport
 
 

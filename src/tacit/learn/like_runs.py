@@ -1,7 +1,7 @@
 """Merges the draft of a procedure with earlier attempts at the same work, and says whether there are enough of them.
 
 One attempt at shell or file work shows what was done once, not how such work is done: a new procedure needs several like
-runs (`[learn] procedure_runs`). Runs are alike when their tasks share words and most of their acting commands are the same.
+runs (`[learn] procedure_runs`). Runs are alike when their tasks share words and the other one made most of its acting commands.
 A run that only followed a known skill confirms it. Work whose procedure a person rejected is not proposed again.
 """
 

@@ -31,7 +31,7 @@ from tacit.ingest.client_memories import Statement, find_statement, known_statem
 from tacit.ingest.sources import client_homes
 from tacit.learn import friction_notes, overlays
 from tacit.learn.attempt_outlines import in_their_folders, outline_of, without_copies
-from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, refuted
+from tacit.learn.fix_lessons import advice_of, fix_lesson, lesson_name, lesson_tags, refuted
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import DraftMerger, acting_commands
@@ -226,7 +226,7 @@ class LearningPass:
                         yield lesson
 
     def _is_outdated(self, counted: CountedFix) -> bool:
-        """Whether the count now says otherwise when the lesson is to be shown."""
+        """Whether calls without a new retry changed when the lesson is to be shown."""
         known = self._store.catalogue(name=lesson_name(counted), kinds={Kind.LESSON})
         return any(set(each.version.content.tags) != set(lesson_tags(counted)) for each in known)
 
@@ -250,12 +250,12 @@ class LearningPass:
                 known_as[candidate.content.name] = verdict.name
 
     def _admit_lesson(self, lesson: Candidate) -> None:
-        """Admit a lesson; as a new version of a known one where its tags, and so its advice, changed."""
+        """Admit a lesson; as a new version of a known one where its advice changed."""
         verdict = self._admit(lesson)
         self._verdicts.append(verdict)
         if verdict.relation is Relation.REINFORCE and verdict.version_id:
             before = self._newest(verdict)  # the most similar one may be older
-            if set(before.content.tags) != set(lesson.content.tags):
+            if advice_of(before.content) != advice_of(lesson.content):
                 again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
                 self._verdicts.append(self._admit(again))
 
@@ -266,7 +266,7 @@ class LearningPass:
             verdict.trajectory_ids == attempts
             and verdict.name == content.name
             and verdict.version_id
-            and set(self._newest(verdict).content.tags) == set(content.tags)
+            and advice_of(self._newest(verdict).content) == advice_of(content)
             for verdict in self._store.verdicts(trajectory_id=attempts[0])
         )
 

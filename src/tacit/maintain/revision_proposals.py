@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tacit.domain.care import CareReason
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion, with_default_origins
-from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.domain.trajectory import Origin, Role, Span, Step, lowest
 from tacit.evidence.friction import (
     Friction,
     FrictionKind,
@@ -29,9 +29,9 @@ from tacit.evidence.friction import (
     place_name,
     step_key,
 )
-from tacit.learn.friction_notes import call_sentence, only_reads_step
+from tacit.learn.wording import step_text
 from tacit.text.shell import is_check
-from tacit.text.tool_calls import Effect
+from tacit.text.tool_calls import Effect, tool_call
 
 MOST_SPANS = 6
 """How many spans are added to the sources of one field."""
@@ -77,7 +77,7 @@ def same_revision_content(left: SkillContent, right: SkillContent) -> bool:
 
 def step_of(before: SkillStep | None, call: RunCall) -> SkillStep:
     """Return a step that describes a call; the words of the step it replaces are kept where they name its command."""
-    text = call_sentence(call.step, call.arguments)
+    text = step_text(tool_call(call.step), call.arguments)
     old = command_in(before) if before else ""
     if before and old and call.command and f"`{old}`" in before.text:
         text = before.text.replace(f"`{old}`", f"`{call.command}`")
@@ -320,9 +320,14 @@ def _additions(content: SkillContent, runs: Sequence[SkillRun], used_elsewhere: 
         )
 
 
+def _only_reads(step: SkillStep) -> bool:
+    call = Step(index=0, role=Role.AGENT, tool=step.tool, arguments=step.arguments)
+    return bool(step.tool) and tool_call(call).effect is Effect.READ
+
+
 def _share(run: SkillRun) -> float:
     """The share of the skill's required changes and checks that a run made."""
-    required = [n for n, step in enumerate(run.content.steps) if not step.optional and not only_reads_step(step)]
+    required = [n for n, step in enumerate(run.content.steps) if not step.optional and not _only_reads(step)]
     return sum(run.did(number) for number in required) / len(required) if required else 0.0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Task, Trajectory
-from tacit.learn.failures import (
+from tacit.learn.mining.failures import (
     FailureCause,
     FailureKind,
     explain_failure,

@@ -215,6 +215,15 @@ def test_a_warning_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
     assert len(loop.context.store.catalogue()) == count
 
 
+def test_a_lesson_whose_fix_is_typed_differently_by_now_is_revised(loop: Tacit) -> None:
+    for numbers, fix in ((range(1, 4), "make rates"), (range(4, 9), "make rates --silent")):
+        for number in numbers:
+            learn(loop, session(number, conflict(), bash(fix), bash("npm install", "added")))
+    (known,) = {each.skill.id for each in loop.context.store.catalogue(kinds={Kind.LESSON})}
+    steps = [each.version.content.steps[0] for each in loop.context.store.versions(known)]
+    assert [list(each.arguments.values()) for each in steps] == [["make rates"], ["make rates --silent"]]
+
+
 def statuses(loop: Tacit) -> list[tuple[str, Status]]:
     return [(each.version.name, each.status) for each in loop.context.store.catalogue(kinds={Kind.LESSON})]
 

@@ -1,7 +1,7 @@
 """Splits the attempts of a group into patterns, the smallest sets of calls made together, and learns the order of patterns.
 
-A pattern is one call, or calls that always follow each other. Where one tool is called with a few fixed values that the task
-does not name (a permission, a mode), each value gives a pattern of its own. When a pattern is needed is not decided here.
+A pattern is one call, or calls that nearly always follow each other. Where attempts call one tool twice with a few values that
+the task does not name (a permission, a mode), each value gives a pattern. `pattern_conditions` learns when one is needed.
 """
 
 from __future__ import annotations
@@ -276,11 +276,15 @@ def _join(parent: dict[str, str], left: str, right: str) -> None:
 
 
 _CLEAR_ORDER = 0.75
-"""Share of the runs with both skills that must agree on their order. Smaller: accidental orders are learned."""
+"""Share of the attempts with both patterns that must agree on their order. Smaller: accidental orders are learned."""
 
 
-def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dict[str, tuple[str, ...]]:
-    """Return, for every skill, the skills that come before it; at least `at_least` runs must show it."""
+_MIN_ORDERED = 2
+"""Attempts that must show an order; one alone may be an accident."""
+
+
+def learn_order(sequences: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return, for every pattern, those whose first call mostly comes before its own, without circles."""
     names: dict[str, None] = {}
     before: Counter[tuple[str, str]] = Counter()
     for sequence in sequences:
@@ -288,18 +292,18 @@ def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dic
         names.update(dict.fromkeys(firsts))
         before.update((first, later) for at, first in enumerate(firsts) for later in firsts[at + 1 :])
     after: dict[str, set[str]] = defaultdict(set)
-    for first, later in _clear_pairs(before, at_least):
+    for first, later in _clear_pairs(before):
         if not _reaches(after, first, later):
             after[later].add(first)
     return {name: tuple(sorted(after[name])) for name in sorted(names)}
 
 
-def _clear_pairs(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:
+def _clear_pairs(before: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the pairs with a clear order, the best supported first."""
     found = []
     for (first, later), count in before.items():
         share = count / (count + before[later, first])
-        if count >= at_least and share >= _CLEAR_ORDER:
+        if count >= _MIN_ORDERED and share >= _CLEAR_ORDER:
             found.append((-share * count, first, later))
     return [(first, later) for _, first, later in sorted(found)]
 

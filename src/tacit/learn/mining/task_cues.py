@@ -56,7 +56,10 @@ def learn_cues(
 
 
 def _weighted_samples(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]) -> list[_Sample]:
-    """Return the samples as features, weighted by how new they are; a word pair seen once adds nothing to its words."""
+    """Return the samples as features; the more other texts share a text's words, the less it weighs.
+
+    Rare terms and word pairs of a single text are left out.
+    """
     found = [features(text) for text, _ in samples]
     seen = Counter(term for values in found for term in values)
     least = _RARE * len(samples)
