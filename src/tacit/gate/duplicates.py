@@ -168,12 +168,6 @@ def repeats_calls(candidate: SkillContent, stored: SkillContent) -> bool:
     return bool(calls) and calls == known and _subject_similarity(candidate, stored) >= SAME_SUBJECT
 
 
-def includes_steps_of(candidate: SkillContent, stored: SkillContent) -> bool:
-    """Whether the candidate takes all required steps of a stored procedure, in order, perhaps with others between them."""
-    required = _required(stored.steps)
-    return bool(required) and _is_subsequence(required, shapes(candidate.steps))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
     """A merged content, and for each side: field path before → field path after."""

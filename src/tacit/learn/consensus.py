@@ -1,7 +1,7 @@
-"""Merges the drafts of one kind of task into one procedure of required and optional steps, without steps of a single draft.
+"""Merges the drafts of several attempts at like shell and file work into one procedure.
 
-For shell and file work, where no two attempts make the same call. Three drafts make a general procedure; of two, shared steps
-are required and the rest optional; one stays as it is. The order of the drafts does not matter.
+A step that most drafts share is required, one that only some share is optional, and one of a single draft is left out. Where
+too few steps are required, the newest draft stays as it is. The order of the drafts does not matter.
 
     read a.py, edit a.py, make test
     edit a.py, git log, make test      ->  read a.py, edit a.py, make test
@@ -41,12 +41,10 @@ from tacit.text.tool_calls import PATHS, ToolCall
 from tacit.text.words import stem, term_set
 
 MADE_BY = f"{MADE_BY_MINING}/1"
-ENOUGH = 3
-"""Attempts from which steps of single ones are left out. With two, it is unknown which one is the exception."""
 REQUIRED = 0.6
-"""Share of the attempts from which a step is required. Larger: more steps are optional."""
+"""Share of the attempts from which a step is required: two of three. Larger: more steps are optional."""
 OPTIONAL = 0.25
-"""Share of the attempts, at least two, from which a step is included. Smaller: habits of single attempts stay."""
+"""Share of the attempts, at least two, from which a step is included. Smaller: habits of few attempts stay."""
 _MIN_REQUIRED = 2
 """Required steps below which attempts have too little in common, and the newest draft is kept."""
 MAX_EXAMPLES = 8
@@ -97,13 +95,11 @@ def _start_time(trajectory: Trajectory) -> float:
 
 
 def _is_required(column: StepColumn, of: int) -> bool:
-    return len(column.sources) == of if of < ENOUGH else len(column.sources) >= REQUIRED * of
+    return len(column.sources) >= REQUIRED * of
 
 
 def _included_columns(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
-    """Return the columns to include: from three attempts on only what at least two of them did."""
-    least = max(2, OPTIONAL * of) if of >= ENOUGH else 1
-    return [column for column in columns if len(column.sources) >= least]
+    return [column for column in columns if len(column.sources) >= max(2, OPTIONAL * of)]
 
 
 @dataclass(slots=True)
@@ -228,9 +224,7 @@ class _ProcedureBuilder:
 
 
 def _title_of_many(tasks: Sequence[str], calls: SharedCalls, actions: Sequence[ToolCall]) -> Title:
-    """Name what several tasks have in common; of two tasks the newer one names it."""
-    if len(tasks) < ENOUGH:
-        return _title_of_task(tasks[-1], actions, calls=calls)
+    """Name what several tasks have in common."""
     alike = [round(sum(text_similarity(task, other) for other in tasks), 6) for task in tasks]
     centre = max(range(len(tasks)), key=lambda at: (alike[at], -at))
     others = [task for at, task in enumerate(tasks) if at != centre]

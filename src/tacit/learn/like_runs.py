@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tacit.domain.candidate import Candidate
@@ -20,7 +19,6 @@ from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.skill_usage import SkillUsage
 from tacit.gate.admission import Admission
-from tacit.gate.duplicates import includes_steps_of
 from tacit.learn import friction_notes, overlays
 from tacit.learn.consensus import consensus
 from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
@@ -32,7 +30,7 @@ from tacit.text.tool_calls import PATHS, Effect, Operation, operations_of
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
-"""Attempts that are merged into one procedure; in one pass, further similar attempts only confirm it."""
+"""The newest attempts that are merged into one procedure: alignment compares each with each."""
 _MIN_SHARED = 2
 """Acting commands that like runs share at least."""
 _SEARCHED = 4 * MAX_DRAFTS
@@ -54,7 +52,6 @@ class DraftMerger:
     def __init__(self, context: StoreContext, admission: Admission) -> None:
         self._store, self._admission = context.store, admission
         self._least = context.config.learn.procedure_runs
-        self._attempts_per_skill: Counter[str] = Counter()
         self._commands: dict[str, frozenset[str]] = {}
         self._drafts: dict[str, Run | None] = {}
 
@@ -63,10 +60,6 @@ class DraftMerger:
         closest = self._admission.matching_version(draft)
         if closest is None:
             return self._confirmed(draft, trajectory) or self._of_like_runs(draft, trajectory)
-        self._attempts_per_skill[closest.skill.id] += 1
-        known = closest.version
-        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and includes_steps_of(draft.content, known.content):
-            return dataclasses.replace(draft, content=known.content, origins=known.origins)
         others = [run for run in self._runs_behind(closest) if run[0].id != trajectory.id]
         if not others:
             return draft

@@ -1,7 +1,7 @@
 """Makes rules of what a person said: norms and preferences in the person's own words.
 
-A standing statement is a rule at once, and so is a wish that the agent visibly put into practice instead of what it had done
-before. Any other wish becomes a rule when the person repeats it in several sessions; an opposite wish and silence weaken it.
+A standing statement is a rule at once, and so is a request that the agent visibly put into practice instead of what it had
+done before. Any other request becomes a rule when the person makes it in nearly the same words in several sessions.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
@@ -19,28 +19,22 @@ from tacit.domain.outline import Outline, Wish
 from tacit.domain.skill import MADE_BY_SYNTHESIS, Kind, Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.attempt_outlines import acts
 from tacit.learn.fixes import CODE_FILE
 from tacit.learn.phrases import (
     AGAINST,
     CONDITION,
     FOR_ALL,
-    IN_FORM,
     NEGATED,
-    NEXT_CLAUSE,
     ONE_TIME,
     OTHER_LANGUAGES,
     OWN_TASTE,
     PART_OF_RULE,
     PRONOUN,
     STATED,
-    TOOL_NAME,
-    WITH_TOOL,
 )
 from tacit.learn.statements import UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
-from tacit.text.command_forms import command_forms
 from tacit.text.opposition import opposed
 from tacit.text.shell import Command
 from tacit.text.similarity import jaccard
@@ -50,9 +44,6 @@ from tacit.text.words import STOP_WORDS, stem, term_set, terms
 _NAME_WORDS = 6
 _IN_CODE = 0.4
 """The share of a statement's words that the code written for it holds, if the code is what it is about."""
-_MAX_OCCASION = 60
-_ORDINARY_WORDS = frozenset(map(stem, "cut go just make open run sort task touch use".split()))
-"""Programs and subcommands that are also words of any sentence."""
 _FIELDS = ("name", "description", "category")
 
 
@@ -83,29 +74,6 @@ def _is_put_into_code(statement: Statement, actions: Sequence[ToolCall]) -> bool
     return bool(words) and code >= _IN_CODE * len(words) and code >= text
 
 
-def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
-    """Return the last call before the message that it speaks of: they have a word in common."""
-    stems = _stems(statement.text)
-    for action in reversed(statement.before[-_MAX_BEFORE:]):
-        for form in filter(acts, command_forms(action.command)):
-            words = form.tokens[len(form.text.split()) :]
-            named = [
-                word
-                for before, word in zip(("", *words), words, strict=False)
-                if (word.startswith("-") or before.startswith("-")) and " " not in word
-            ]
-            spoken = [word for word in named if _stems(word) & stems]
-            flags = [word for word, value in pairwise(named) if value in spoken]
-            shown = " ".join([form.text, *(word for word in named if word in spoken or word in flags)])
-            if (spoken or _stems(form.text) & stems) and len(shown) <= _MAX_OCCASION:
-                return action, shown
-    return None
-
-
-def _stems(text: str) -> set[str]:
-    return {stem(word).removesuffix("s") for word in terms(text)} - _ORDINARY_WORDS
-
-
 def _corrects(statement: Statement) -> bool:
     """Whether the words turn against what was done: the call was refused, or they say what not to do."""
     refused = statement.before[-1].step.result in (StepResult.DENIED, StepResult.INTERRUPTED)
@@ -120,17 +88,14 @@ def _candidate(
     for path in _FIELDS:
         origins.add_spans(path, [message])
     rule = rule_of(statement.text)
-    occasion = None if swap else _occasion(statement)
     content = SkillContent(
         kind=_kind(rule),
         name=slug(swap.words if swap else _name_words(rule)) or "way-of-working",
         description=rule,
         category="convention",
         tags=swap.subjects if swap else (),
-        body=swap.text() if swap else f"Said after {code(occasion[1])}." if occasion else "",
+        body=swap.text() if swap else "",
     )
-    if occasion:
-        origins.add_spans("body", [Span(trajectory.id, occasion[0].index, "arguments")])
     if swap:
         timeline = Timeline(trajectory)
         for action, text in ((swap.before, swap.old), (swap.after, swap.new)):
@@ -178,20 +143,19 @@ def _name_words(rule: str) -> list[str]:
     return [word for word in words if word not in drop and len(word) > 1][:_NAME_WORDS]
 
 
-# --- wishes that are repeated -----------------------------------------------------------------------------------------
+# --- requests that are repeated ---------------------------------------------------------------------------------------
 
 MIN_REPEATS = 3
-"""Sessions in which a person must have asked for the same means."""
+"""Sessions in which a person must have made a request; two may be about one piece of work."""
 MIN_REPEATED_SHARE = 0.15
 """Of a project's sessions, the share that must have asked for it: what is asked for less often belongs to those tasks."""
-MIN_SAME = 2
-"""Sessions in which a person must have said nearly the same words."""
 _SAME = 0.5
-_VERBATIM = 0.8
+"""The share of common words from which two requests are the same; larger: only copies of one text are."""
 _LONG = 7
-"""Terms of a request that a person does not happen to word in the same way twice."""
+"""Words of a request that a person does not happen to word in the same way twice. What says when, or what not to do, may be
+shorter."""
 _MAX_MENTIONS = 1000
-"""The newest of a project that are compared with each other."""
+"""The newest of a project that are compared with each other; it bounds the time."""
 _PATH = re.compile(r"(?:^|\s)~?/\w+/\w")
 _ADDRESS = re.compile(r"\S*https?://\S+")
 _FRESH = timedelta(days=90)
@@ -200,20 +164,19 @@ _FRESH = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mention:
-    """One clause in which a person asked for something."""
+    """One message in which a person asked for something."""
 
     outline: Outline
     wish: Wish
-    clause: str
     words: frozenset[str]
-    against: bool
+    is_ban: bool
     """Whether it is asked not to be done."""
 
 
 def repeated_wishes(
     outlines: Sequence[Outline], waiting: set[str], trajectory_of: Callable[[str], Trajectory]
 ) -> Iterator[Candidate]:
-    """Yield the wishes that were said again in an attempt that waits to be mined, once enough sessions have them."""
+    """Yield the requests that were made again in an attempt that waits to be mined, once enough sessions have them."""
     by_project: dict[str, list[_Mention]] = defaultdict(list)
     sessions: dict[str, set[str]] = defaultdict(set)
     seen: set[tuple[str, object]] = set()
@@ -225,76 +188,33 @@ def repeated_wishes(
                 seen.add(copy)
                 by_project[outline.project] += _mentions(outline, wish)
     for project, mentions in by_project.items():
-        for name, group in _groups(mentions[-_MAX_MENTIONS:]):
-            general = [each for each in group if not ONE_TIME.search(each.clause) and not _PATH.search(each.clause)]
-            is_usual = _is_unasked(general) or _sessions(general) >= MIN_REPEATED_SHARE * len(sessions[project])
-            if general and is_usual and group[-1].outline.trajectory_id in waiting:
-                yield _repeated(name, general, trajectory_of)
+        for group in _repeated_groups(mentions[-_MAX_MENTIONS:]):
+            is_usual = _is_unasked(group) or _sessions(group) >= MIN_REPEATED_SHARE * len(sessions[project])
+            if is_usual and group[-1].outline.trajectory_id in waiting:
+                yield _repeated(group, trajectory_of)
 
 
 def _mentions(outline: Outline, wish: Wish) -> Iterator[_Mention]:
-    for clause in NEXT_CLAUSE.split(wish.text):
-        if not STATED.search(rule_of(clause)):
-            against = bool(NEGATED.search(clause))
-            yield _Mention(outline=outline, wish=wish, clause=clause, words=term_set(clause), against=against)
+    """Yield a wish that is more than an answer, a report or a request about something at hand."""
+    if STATED.search(rule_of(wish.text)) or ONE_TIME.search(wish.text) or _PATH.search(wish.text):
+        return
+    mention = _Mention(outline=outline, wish=wish, words=term_set(wish.text), is_ban=bool(NEGATED.search(wish.text)))
+    if len(mention.words) >= _LONG or _is_unasked([mention]):
+        yield mention
 
 
-def _means(clause: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the tools and forms that a clause asks for: the terms to count by, and the words."""
-    for groups in WITH_TOOL.findall(clause):
-        words = next(filter(None, groups))
-        if named := terms(words):
-            yield (named[0],), words
-    for words in IN_FORM.findall(clause):
-        if len(pair := terms(words)) == 2:
-            yield tuple(pair), words
-
-
-def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Mention]]]:
-    """Yield what was asked for often enough: the words for its name, and the mentions, oldest first."""
-    by_means: dict[tuple[str, ...], list[tuple[_Mention, str]]] = defaultdict(list)
-    for mention in mentions:
-        for means, words in _means(mention.clause):
-            by_means[means].append((mention, words))
-    taken: set[int] = set()
-    for means, found in by_means.items():
-        group = [each for each in _fresh([mention for mention, _ in found]) if id(each) not in taken]
-        named = next((words for _, words in found if len(means) > 1 or TOOL_NAME.match(words)), "")
-        if named and _is_repeated(group):
-            taken |= {id(each) for each in group}
-            plain = [word for word in re.findall(r"\w+", named.lower()) if word not in STOP_WORDS]
-            yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
-    left = [each for each in mentions if id(each) not in taken]
-    conditional = [each for each in left if each.against or CONDITION.search(each.clause)]
-    groups = [*_alike(conditional, MIN_SAME)]
-    long = [
-        each for each in _long_requests(left) if not any(each.wish is one.wish for group in groups for one in group)
-    ]
-    for group in (*groups, *_alike(long, MIN_REPEATS), *_alike(long, MIN_SAME, same=_VERBATIM)):
-        if id(group[0]) not in taken:
-            taken |= {id(each) for each in group}
-            yield _name_words(rule_of(group[0].clause)), group
-
-
-def _alike(mentions: Sequence[_Mention], least: int, *, same: float = _SAME) -> Iterator[list[_Mention]]:
-    """Yield the mentions in nearly the same words, if so many sessions have them."""
+def _repeated_groups(mentions: Sequence[_Mention]) -> Iterator[list[_Mention]]:
+    """Yield the mentions in nearly the same words, oldest first, if enough sessions have them."""
     taken: set[int] = set()
     for first in mentions:
-        alike = [
+        group = [
             each
             for each in mentions
-            if id(each) not in taken and first.against == each.against and jaccard(first.words, each.words) >= same
+            if id(each) not in taken and first.is_ban == each.is_ban and jaccard(first.words, each.words) >= _SAME
         ]
-        if id(first) not in taken and _sessions(alike := _fresh(alike)) >= least:
-            taken |= {id(each) for each in alike}
-            yield alike
-
-
-def _long_requests(mentions: Iterable[_Mention]) -> list[_Mention]:
-    """Return whole sentences with so many words that it is the way, not the task, that is the same every time."""
-    whole = {(each.outline.trajectory_id, each.wish.text): each for each in mentions if not each.against}.values()
-    found = [replace(each, clause=each.wish.text, words=term_set(each.wish.text)) for each in whole]
-    return [each for each in found if len(each.words) >= _LONG and each.clause.count(" ") >= _LONG]
+        if id(first) not in taken and _sessions(group := _fresh(group)) >= MIN_REPEATS:
+            taken |= {id(each) for each in group}
+            yield group
 
 
 def _sessions(mentions: Iterable[_Mention]) -> int:
@@ -312,33 +232,25 @@ def _fresh(mentions: list[_Mention]) -> list[_Mention]:
     return [each for each in mentions if not (newest and each.wish.at) or newest - each.wish.at <= _FRESH]
 
 
-def _is_repeated(group: Sequence[_Mention]) -> bool:
-    """Whether enough sessions ask for it, in different words, and the opposite is neither said last nor half as often."""
-    wanted = [each for each in group if not each.against]
-    several = _sessions(wanted) >= MIN_REPEATS and len({each.clause for each in wanted}) > 1
-    return several and not group[-1].against and 2 * (len(group) - len(wanted)) < len(wanted)
-
-
 def _is_unasked(group: Sequence[_Mention]) -> bool:
     """Whether it holds also in sessions that do not ask for it: it says when, or what not to do."""
-    return any(each.against or CONDITION.search(each.clause) for each in group)
+    return any(each.is_ban or CONDITION.search(each.wish.text) for each in group)
 
 
-def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
+def _repeated(group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
     """Make a rule of the mention that is most like the other early ones, so that later ones do not change it."""
-    clear = [each for each in group if len(each.words) > 2 and not PRONOUN.search(each.clause)]
-    early = (clear or group)[:MIN_REPEATS]
+    early = ([each for each in group if not PRONOUN.search(each.wish.text)] or group)[:MIN_REPEATS]
     chosen = max(early, key=lambda one: sum(jaccard(one.words, each.words) for each in early))
     cited = list({each.outline.trajectory_id: each for each in (chosen, *group)}.values())
     origins = FieldOrigins(load=trajectory_of)
     spans = tuple(Span(each.outline.trajectory_id, each.wish.step, "text") for each in cited)
     for path in _FIELDS:
         origins.add_spans(path, spans)
-    rule = rule_of(chosen.clause)
+    rule = rule_of(chosen.wish.text)
     origins.add_spans("body", spans)
     content = SkillContent(
         kind=_kind(rule),
-        name=slug(name) or "way-of-working",
+        name=slug(_name_words(rule)) or "way-of-working",
         description=rule,
         category="convention",
         body=f"**Asked for** in {_sessions(group)} sessions.",
@@ -355,7 +267,7 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
     )
 
 
-# --- wishes that are taken back ---------------------------------------------------------------------------------------
+# --- rules that are taken back ---------------------------------------------------------------------------------------
 
 _LEAST_SHARED = 2
 """Words that a rule and a later wish must share before they are compared."""

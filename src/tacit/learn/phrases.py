@@ -198,7 +198,7 @@ OBJECTION = re.compile(
 )
 """That something was done wrong."""
 
-# --- what a rule holds for, and what repeated wishes ask for -----------------------------------------------------------
+# --- what a rule holds for, and which requests are repeated -----------------------------------------------------------
 
 AGAINST = re.compile(
     r"\b(?:not|never|don['’]?t|dont|stop|instead|rather than|wrong|no|without)\b|じゃなく|ではなく|ないで|やめて|不要|别|不是|"
@@ -214,24 +214,6 @@ FOR_ALL = re.compile(
     re.IGNORECASE,
 )
 """What holds for everyone who works here: a norm."""
-WITH_TOOL = re.compile(
-    r"\b(?:use|using|via|with|delegate (?:\S+ ){0,4}?to|ask) (?:the |our |my |an? )?([`/@]?[A-Za-z][^\s,;.]*(?: [\w-]+){0,2})|"
-    r"([A-Za-z][\w./-]*) ?(?:を使っ|を使い)|(?:使用|用) ?([A-Za-z][\w./-]*)",
-    re.IGNORECASE,
-)
-"""With which tool something is to be done: `use the release skill`."""
-TOOL_NAME = re.compile(r"[`/@]|[A-Z]|\S*[\d._/-]|\S+ \d|.*\b(?:skill|workflow|agent|subagent)s?\b")
-"""Words that name a tool and are not everyday words."""
-IN_FORM = re.compile(
-    r"\b(?:as|into|in) (?:the |our |my |an? )?"
-    r"(?!(?:as|current|first|in|into|it|last|new|next|other|same|that|this)\b)([A-Za-z-]+ [A-Za-z-]+)"
-)
-"""In which form something is to be done: `as a stacked pull request`."""
-NEXT_CLAUSE = re.compile(
-    r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+[-–—]\s+|\s+(?:but|then)\s+|"
-    r"\s+and\s+(?=(?:analy|create|delegate|do|have|implement|make|review|run|use)\w*\b)"
-)
-"""Where the next clause of a wish begins."""
 STATED = re.compile(
     r"^(?:after|as|by|he|here|i|it|maybe|my|not|our|she|that|the|there|these|they|this|we|when|while|"
     r"you (?:can|could|may|might|should be)|\w+ (?:are|has|is|seems?|was|were))\b|"

@@ -35,6 +35,7 @@ from tacit.learn.fix_lessons import advice_of, fix_lesson, lesson_name, lesson_t
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import DraftMerger, acting_commands
+from tacit.learn.mining.call_patterns import MIN_SUPPORT
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
@@ -152,9 +153,10 @@ class LearningPass:
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
                     continue  # another process mined this group, perhaps with newer attempts
                 self._admit_together(mined.candidates)
-                for trajectory_id, skipped in mined.skipped:
+                for trajectory_id in mined.waiting:
+                    text = f"Fewer than {MIN_SUPPORT} successes so far: too few to compare."
                     episode = self._store.episode(trajectory_id)
-                    self._verdicts.append(self._admission.reject_episode(episode, skipped.reason, skipped.text))
+                    self._verdicts.append(self._admission.reject_episode(episode, "too_few_runs", text))
                 self._store.outlines.mark_mined(mined.group.ids)
         with self._store.transaction():
             self._store.outlines.mark_mined(waiting)

@@ -25,7 +25,6 @@ from tacit.gate.duplicates import (
     MAX_EXAMPLES,
     SAME_EFFECT,
     adds_nothing,
-    includes_steps_of,
     merge_contents,
     remap_path,
     shapes,
@@ -252,18 +251,6 @@ def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
     assert "return" in {step.tool for step in merged.steps if not step.optional}
     longer = merge_contents(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
     assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
-
-
-def test_a_procedure_is_carried_out_by_doing_what_it_requires_in_its_order():
-    known = content(steps=(MIGRATE[0], dataclasses.replace(MIGRATE[1], optional=True), MIGRATE[2]))
-    assert includes_steps_of(content(steps=(MIGRATE[0], *bash_steps("git pull"), MIGRATE[2])), known)
-    assert includes_steps_of(content(), known)
-    assert not includes_steps_of(content(steps=MIGRATE[:2]), known)
-    assert not includes_steps_of(content(steps=MIGRATE[::-1]), known)
-    assert not includes_steps_of(content(), content(steps=())), "nothing is required"
-    assert not includes_steps_of(
-        content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE))
-    )
 
 
 def test_likeness_weighs_what_is_done_more_than_what_it_is_called():

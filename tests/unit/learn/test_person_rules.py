@@ -83,17 +83,7 @@ def test_how_the_product_is_to_behave_is_no_rule_of_work(message: str) -> None:
     assert kept.content.kind is Kind.NORM
 
 
-def test_rule_names_the_call_it_answers() -> None:
-    opened = bash("gh pr create --base release --title 'a b'")
-    said = attempt("Go", opened, bash("ls"), say("never open prs against release"), bash("ls"))
-    (norm,) = distil(said, UNKNOWN).candidates
-    assert norm.content.body == "Said after `gh pr create --base release`."
-    assert norm.origins["body"] is Origin.AGENT
-    elsewhere = attempt("Go", bash("make test"), say("never make draft prs"), bash("ls"))
-    assert [each.content.body for each in distil(elsewhere, UNKNOWN).candidates] == [""]
-
-
-# --- wishes that are repeated -----------------------------------------------------------------------------------------
+# --- requests that are repeated -----------------------------------------------------------------------------------------
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -115,11 +105,14 @@ def repeated(trajectories: list[Trajectory], *, waiting: set[str] | None = None)
     return list(repeated_wishes(outlines, set(known) if waiting is None else waiting, known.__getitem__))
 
 
-def test_tool_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
-    told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
+REQUEST = "Make sure that everything is tested, reviewed with the checklist, and pushed along the way"
+ALIKE = (REQUEST, f"{REQUEST}.", f"please {REQUEST[0].lower()}{REQUEST[1:]} as you go")
+
+
+def test_request_that_is_made_in_three_sessions_is_a_rule() -> None:
+    told = sessions(*ALIKE)
     (rule,) = repeated(told)
-    assert rule.content.name == "use-quill-2"
-    assert rule.content.description == "Write the note with Quill 2."
+    assert rule.content.description == f"{REQUEST}."
     assert set(rule.provenance.trajectory_ids) == {each.id for each in told}
     assert "3" in rule.content.body
     assert set(rule.origins.values()) == {Origin.USER}
@@ -127,39 +120,30 @@ def test_tool_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
 
 
 def test_what_is_asked_for_in_few_of_many_sessions_belongs_to_those_tasks() -> None:
-    asked = ["write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2"]
     others = [f"count the orders of month {number}" for number in range(18)]
-    assert repeated(sessions(*others[:12], *asked)) != []
-    assert repeated(sessions(*others, *asked)) == []
+    assert repeated(sessions(*others[:12], *ALIKE)) != []
+    assert repeated(sessions(*others, *ALIKE)) == []
 
 
-def test_long_request_in_the_same_words_counts_from_two_sessions_on() -> None:
-    request = "Make sure that everything is tested, reviewed with the checklist, and pushed along the way"
-    assert len(repeated(sessions(request, f"{request}."))) == 1
-    assert repeated(sessions(request, "Make sure the checklist is reviewed and everything gets pushed some way")) == []
-
-
-def test_form_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
-    told = sessions("commit the work as small pieces", "push it all in small pieces", "hand it in as small pieces")
-    assert [each.content.name for each in repeated(told)] == ["small-pieces"]
-
-
-def test_same_words_in_two_sessions_are_a_rule() -> None:
-    told = sessions("fix it, `ssh mill` if you need a big machine", "`ssh mill` if you want a big machine")
+def test_ban_and_request_with_its_occasion_may_be_short() -> None:
+    told = sessions(*["`ssh mill` if you need a big machine"] * 3)
     assert [each.content.description for each in repeated(told)] == ["`ssh mill` if you need a big machine"]
-    banned = sessions("don't add comments to the code", "please don't add comments to code")
+    banned = sessions("don't add comments to the code", "please don't add comments to code", "don't add code comments")
     assert [each.content.description for each in repeated(banned)] == ["Don't add comments to the code."]
+    assert repeated(sessions(*["add comments to the code"] * 3)) == []
 
 
 @pytest.mark.parametrize(
     ("messages", "why"),
     [
-        (("review it with Quill", "check it with Quill", "don't do it with Quill"), "the opposite was said last"),
-        (("go ahead with Plan B", "go with Plan C", "ok go ahead with Plan A"), "an answer"),
-        (("write it with care", "read it with care", "check it with care"), "no name"),
-        (("review it with Quill", "review it with Quill", "review it with Quill"), "a template"),
-        (("is it written with Quill?", "was it made with Quill?", "did you do it with Quill?"), "questions"),
-        (("I wrote it with Quill", "it was made with Quill", "we did it with Quill"), "told, not asked for"),
+        (("go ahead with the plan that you wrote for the reports of both halves",) * 3, "an answer"),
+        (("was the list of the open orders of both halves sorted by date again?",) * 3, "questions"),
+        (("I wrote the notes on all the open orders of both halves with care",) * 3, "told, not asked for"),
+        (("read ~/notes/orders/plan and do all of what it says on the open orders",) * 3, "a file at hand"),
+        (
+            (REQUEST, "the checklist gets reviewed some way, make everything tested", "push what is tested"),
+            "other words",
+        ),
     ],
 )
 def test_what_is_repeated_without_being_wished_for_is_none(messages: tuple[str, ...], why: str) -> None:
@@ -167,18 +151,17 @@ def test_what_is_repeated_without_being_wished_for_is_none(messages: tuple[str, 
 
 
 def test_wish_fades_with_silence() -> None:
-    messages = ("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
-    assert repeated(sessions(*messages, days=80)) == []
+    assert repeated(sessions(*ALIKE, days=80)) == []
 
 
 def test_continued_session_and_task_that_is_started_again_count_once() -> None:
-    told = sessions("write the note with Quill 2", "review the list with Quill 2")
+    told = sessions(*ALIKE[:2])
     copied = dataclasses.replace(told[1], session_id="s-9", id="")
     assert repeated([*told, copied]) == []
     task = "Rework the page that lists all open orders by customer, and draw a chart of their sums below it."
     again = [
         dataclasses.replace(each, task=dataclasses.replace(each.task, text=task), id="")
-        for each in sessions("don't add comments to the code", "please don't add comments to code")
+        for each in sessions(*["don't add comments to the code"] * 3)
     ]
     assert repeated(again) == []
 
@@ -196,17 +179,15 @@ def test_tasks_that_differ_in_their_values_alone_are_no_wish() -> None:
 
 
 def test_wish_is_proposed_again_only_when_it_is_said_again() -> None:
-    told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
+    told = sessions(*ALIKE)
     assert repeated(told, waiting={told[0].id}) == []
     assert len(repeated(told, waiting={told[2].id})) == 1
 
 
 def test_learning_counts_over_passes_and_a_repeated_rule_stays_one_skill() -> None:
     told = sessions(
-        "write the note with Quill 2",
-        "review the list with Quill 2",
-        "redo the table using Quill 2",
-        "Never use print here. Draw the plan with Quill 2 please",
+        *ALIKE,
+        f"Never use print here. {REQUEST}!",
         "Never use print here!",
     )
     with Tacit(open_store(":memory:"), config=ONE_RUN) as loop:
@@ -215,8 +196,9 @@ def test_learning_counts_over_passes_and_a_repeated_rule_stays_one_skill() -> No
             loop.capture(trajectory)
             loop.learn()
             names.append({stored.version.name for stored in loop.skills()})
-    both = {"use-quill-2", "never-use-print"}
-    assert names == [set(), set(), {"use-quill-2"}, both, both]
+    repeated_one = "make-sure-everything-tested-reviewed-checklist"
+    both = {repeated_one, "never-use-print"}
+    assert names == [set(), set(), {repeated_one}, both, both]
 
 
 RULE, OPPOSITE = (

@@ -30,8 +30,8 @@ from tacit.domain.skill import (
     SkillStep,
 )
 from tacit.domain.trajectory import Role, Span
-from tacit.learn.mining.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.call_patterns import CallPattern
+from tacit.learn.mining.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.general_calls import GeneralCall
 from tacit.learn.mining.group_data import GroupData
 from tacit.learn.parameters import fill

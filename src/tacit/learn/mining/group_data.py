@@ -12,8 +12,8 @@ from functools import cached_property
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.learn.mining.failures import MAX_SIBLINGS, FailureCause, explain_failure
 from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
+from tacit.learn.mining.failures import MAX_SIBLINGS, FailureCause, explain_failure
 from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
 from tacit.learn.mining.pattern_conditions import known_facts
 from tacit.learn.values import EMAIL, find_step

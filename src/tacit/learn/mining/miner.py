@@ -1,7 +1,7 @@
 """Mines outlines of attempts for skills: what successes share, when each part is needed, and in which order.
 
-From three successes over all groups, every group is split into patterns with conditions, cues and parameters, a group
-with a single success too. With fewer, each success gives a procedure of its own. Only failures give nothing.
+From three successes over all groups on, every group is split into patterns with conditions, cues and parameters, a group
+with a single success too. Until then nothing is proposed: what one attempt did is not yet a way of working.
 
     check_line (roaming off), enable_roaming
     check_line (roaming off, usage over limit), enable_roaming, refuel_data
@@ -29,8 +29,6 @@ from tacit.learn.mining.pattern_conditions import (
 )
 from tacit.learn.mining.predicates import goal_checks
 from tacit.learn.mining.task_cues import learn_cues
-from tacit.learn.procedure import SkippedProcedure
-from tacit.learn.single_attempt import draft_of
 from tacit.store import Store
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import essential, leaves
@@ -53,8 +51,8 @@ class Mined:
 
     group: Group
     candidates: tuple[Candidate, ...] = ()
-    skipped: tuple[tuple[str, SkippedProcedure], ...] = ()
-    """Attempts without a procedure, and why."""
+    waiting: tuple[str, ...] = ()
+    """New successes, where there are too few to compare."""
 
 
 def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], store: Store) -> Iterator[Mined]:
@@ -67,7 +65,10 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], store: Store) -
     if not fresh:
         return
     if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
-        yield from (_mine_singly(group, store) for group in fresh)
+        for group in fresh:
+            yield Mined(
+                group=group, waiting=tuple(waiting.intersection(each.trajectory_id for each in group.successes))
+            )
         return
     all_data = {group.ids[0]: GroupData(group, store) for group in groups}
     cues = _cues(list(all_data.values()))
@@ -134,19 +135,6 @@ def _candidates(
 def _needs_reading(case: Case) -> bool:
     """Whether a case needs a reading; the cues cover cases that test only task words."""
     return any(condition.reading != TASK for condition in case.conditions)
-
-
-def _mine_singly(group: Group, store: Store) -> Mined:
-    """Return one procedure per success, since there are too few successes to generalise."""
-    candidates: list[Candidate] = []
-    skipped: list[tuple[str, SkippedProcedure]] = []
-    for outline in group.successes:
-        made = draft_of(store.trajectory(outline.trajectory_id), store.episode(outline.trajectory_id).assessment)
-        if isinstance(made, SkippedProcedure):
-            skipped.append((outline.trajectory_id, made))
-        else:
-            candidates.append(made)
-    return Mined(group=group, candidates=tuple(candidates), skipped=tuple(skipped))
 
 
 def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
