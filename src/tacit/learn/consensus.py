@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -140,9 +139,9 @@ class _ProcedureBuilder:
             for step in column.steps
         ]
         for path in ("name", "description"):
-            self._field_origins.add_spans(path, tasks if title.from_task else tools)
-        self._field_origins.add_spans("category", [*tasks, *tools])
-        self._field_origins.add_spans("tags", tools)
+            self._field_origins.add_spans(path, tasks)
+        for path in ("category", "tags"):
+            self._field_origins.add_spans(path, tools)
         queries = _examples_of(texts)
         for number, (_, places) in enumerate(queries):
             self._field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
@@ -154,7 +153,6 @@ class _ProcedureBuilder:
             self._sources[-1].candidate.content,
             name=title.name,
             description=title.description,
-            category=Counter(source.candidate.content.category for source in self._sources).most_common(1)[0][0],
             tags=tags_of(actions),
             example_queries=tuple(text for text, _ in queries),
             steps=tuple(entry.step for entry in self._steps),
@@ -229,8 +227,6 @@ def _title_of_many(tasks: Sequence[str], calls: SharedCalls, actions: Sequence[T
     centre = max(range(len(tasks)), key=lambda at: (alike[at], -at))
     others = [task for at, task in enumerate(tasks) if at != centre]
     title = _title_of_task(_shared_text(tasks[centre], others), actions, calls=calls)
-    if not title.from_task:
-        return title
     task_stems = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
     words = [
         word for word in title.name.split("-") if sum(stem(word) in text for text in task_stems) * 2 > len(task_stems)

@@ -19,7 +19,6 @@ from tacit.learn.parameters import Generalisation, generalise
 from tacit.learn.values import FieldOrigins, Timeline, action_spans, is_run_specific, particular
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
-    category_of,
     code,
     local,
     shorten,
@@ -242,11 +241,9 @@ def _content(draft: _Draft) -> SkillContent:
     title = title_of(task, draft.kept, parameters=stated)
     tools = [Span(draft.trajectory.id, action.index, "tool") for action in draft.kept]
     for path in ("name", "description"):
-        field_origins.add_spans(path, [timeline.task_span()] if title.from_task else tools)
-    if title.example:
-        field_origins.add_spans("example_queries.0", [timeline.task_span()])
-    field_origins.add_spans("category", [timeline.task_span(), *tools])
-    field_origins.add_spans("tags", tools)
+        field_origins.add_spans(path, [timeline.task_span()])
+    for path in ("category", "tags"):
+        field_origins.add_spans(path, tools)
     steps = _steps(draft)
     for number, binding in enumerate(draft.general.bindings):
         field_origins.add_spans(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
@@ -254,9 +251,8 @@ def _content(draft: _Draft) -> SkillContent:
         kind=Kind.PROCEDURE,
         name=title.name,
         description=title.description[:MAX_DESCRIPTION],
-        category=category_of(task, draft.kept),
+        category="procedure",
         tags=tags_of(draft.kept),
-        example_queries=(title.example,) if title.example else (),
         steps=steps,
         parameters=draft.general.parameters,
         preconditions=_preconditions(draft),

@@ -1,4 +1,4 @@
-"""Words for what is learned: the sentence of a step, and the name, title, category and tags of a procedure.
+"""Words for what is learned: the sentence of a step, and the name, description and tags of a procedure.
 
 Sentences contain only what the call contains. Long texts are counted, not repeated.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit.text.file_edits import edits_of
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, plain_name
-from tacit.text.words import STOP_WORDS, stem, terms
+from tacit.text.words import STOP_WORDS, stem
 
 _MAX_INLINE = 160
 _MAX_COMMAND = 400
@@ -143,8 +143,6 @@ MAX_DESCRIPTION = 1024
 _NAME_WORDS = 5
 _MAX_TASK = 600
 _MAX_READ = 8_000  # a longer task contains a pasted document
-_FEW_TOOLS = 3
-"""Changing tools that may name a procedure; more make no name."""
 
 _VERBS = frozenset(
     "add adjust allow apply archive automate backup bootstrap bring build bump cancel change check clean clear "
@@ -175,55 +173,22 @@ _EMPTY_WORDS = frozenset(
     "carry want wants need needs everywhere several still back call down plain recent recently".split()
 )
 
-_CATEGORIES = (
-    ("deployment", "deploy release rollout ship publish helm kubernetes terraform production staging"),
-    ("debugging", "fix bug debug error crash fail broken issue diagnose investigate wrong"),
-    ("testing", "test tests coverage fixture mock"),
-    ("setup", "setup install bootstrap initialize scaffold init"),
-    ("configuration", "configure config configuration setting option enable disable"),
-    ("monitoring", "monitor alert metric log logging observe trace"),
-    ("reporting", "report summary summarize dashboard chart plot"),
-    (
-        "data-processing",
-        "csv parse import export convert clean aggregate dataset database migration migrate schema table column json",
-    ),
-)
-_STEMS = tuple((category, frozenset(stem(word) for word in words.split())) for category, words in _CATEGORIES)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Title:
-    """The name of a procedure."""
+    """The name and description of a procedure."""
 
     name: str
     description: str
-    from_task: bool
-    """Whether the name comes from the user's words; else from the tools."""
-    example: str = ""
-    """The task in general form, where the description does not contain it."""
 
 
 def title_of(task: str, actions: Sequence[ToolCall], *, parameters: Sequence[str] = ()) -> Title:
     """Name a procedure; `task` is the user's text with `parameters` in place."""
     clean = _plain_line(task[:_MAX_READ])
     sentence = imperative(clean)
-    calls = [action for action in actions if action.kind is ToolKind.FUNCTION and not action.delegates]
-    changing = _changing_tools(actions)
-    # A short opening line says little: a few changing tools describe the work better.
-    if len(calls) * 2 > len(actions) and (not sentence or 0 < len(changing) <= _FEW_TOOLS):
-        return _title_of_tools(changing or [calls[-1].step.tool], calls, example=shorten(clean, 300))
     words = _name_words(sentence, clean) if sentence else _content_words(clean)[:_NAME_WORDS]
-    name = slug(words) or slug(_tool_name_parts(actions[0].label)) or "procedure"
-    return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters), from_task=True)
-
-
-def _title_of_tools(tools: Sequence[str], calls: Sequence[ToolCall], *, example: str) -> Title:
-    what = _joined([_tool_name_words(tool) for tool in tools])
-    before = [_tool_name_words(tool) for tool in dict.fromkeys(call.step.tool for call in calls) if tool not in tools]
-    first = f" First: {', '.join(before[: _FEW_TOOLS * 2])}." if before else ""
-    words = [word for tool in tools[:2] for word in (["and"] if tool != tools[0] else []) + _tool_name_parts(tool)]
-    description = f"{what[:1].upper()}{what[1:]}.{first} Use when a request comes down to this."
-    return Title(name=slug(words) or "procedure", description=description, from_task=False, example=example)
+    name = slug(words) or slug(re.split(r"\W+", plain_name(actions[0].label))) or "procedure"
+    return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters))
 
 
 def imperative(text: str) -> str:
@@ -248,22 +213,6 @@ def slug(words: Iterable[str]) -> str:
     return name
 
 
-def category_of(task: str, actions: Sequence[ToolCall]) -> str:
-    """Guess the category of work from the task's words, else from the tools."""
-    found = terms(task[:_MAX_READ])
-    for term in found[:1]:  # the verb decides if it can: "fix the deploy script" is debugging
-        for category, stems in _STEMS:
-            if term in stems:
-                return category
-    counted = [(sum(term in stems for term in found), category) for category, stems in _STEMS]
-    best = max(counted, key=lambda entry: entry[0])
-    if best[0]:
-        return best[1]
-    kinds = [action.kind for action in actions if action.effect is not Effect.READ] or [each.kind for each in actions]
-    usual = max(kinds, key=kinds.count, default=ToolKind.SHELL)
-    return {ToolKind.FUNCTION: "tools", ToolKind.FILE: "editing"}.get(usual, "shell")
-
-
 def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:
     """Return the programs and tools that were used."""
     found: dict[str, None] = {}
@@ -273,13 +222,6 @@ def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:
         elif action.kind is ToolKind.FUNCTION:
             found.setdefault(plain_name(action.step.tool))
     return tuple(tag for tag in found if len(tag) <= 40)[:8]
-
-
-def _changing_tools(actions: Sequence[ToolCall]) -> list[str]:
-    """Return plain tools that changed something, in order, if they made most changes."""
-    writes = [action for action in actions if action.effect is Effect.WRITE]
-    calls = [action.step.tool for action in writes if action.kind is ToolKind.FUNCTION]
-    return list(dict.fromkeys(calls)) if len(calls) * 2 > len(writes) else []
 
 
 def _name_words(sentence: str, task: str) -> list[str]:
@@ -316,14 +258,6 @@ def _description(sentence: str, task: str, *, parameters: Sequence[str]) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
-
-
-def _tool_name_words(tool: str) -> str:
-    return " ".join(_tool_name_parts(tool))
-
-
-def _tool_name_parts(tool: str) -> list[str]:
-    return [word for word in re.split(r"[^A-Za-z0-9]+", plain_name(tool)) if word]
 
 
 def _plain_line(text: str) -> str:

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tacit.learn.wording import category_of, imperative, slug, title_of
-from tacit.text.tool_calls import tool_call, tool_calls
+from tacit.learn.wording import imperative, slug, title_of
+from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import attempt, bash, edit
 
 ACTIONS = tool_calls(attempt("x", edit("a.py", "a", "b"), bash("touch a"), bash("git add a")))
@@ -60,26 +60,3 @@ def test_slug_is_always_a_valid_skill_name() -> None:
 
 def test_question_is_no_imperative() -> None:
     assert imperative("How many t-shirts are there? They are nice.") == ""
-
-
-@pytest.mark.parametrize(
-    ("task", "category"),
-    [
-        ("Deploy to production", "deployment"),
-        ("Fix the deploy script", "debugging"),
-        ("Install the tools", "setup"),
-        ("Write a report with a chart", "reporting"),
-        ("Parse the csv", "data-processing"),
-        ("Do something", "shell"),
-    ],
-)
-def test_category_follows_the_words_of_the_task(task: str, category: str) -> None:
-    assert category_of(task, ACTIONS) == category
-
-
-def test_category_of_plain_tools_is_tools() -> None:
-    trajectory = attempt("x")
-    steps = attempt(
-        "x", *[{"role": "agent", "tool": t} for t in ("get_user", "get_order_details", "cancel_order")]
-    ).steps[1:]
-    assert category_of(trajectory.task.text, [tool_call(step) for step in steps]) == "tools"

@@ -66,9 +66,8 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], store: Store) -
         return
     if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
         for group in fresh:
-            yield Mined(
-                group=group, waiting=tuple(waiting.intersection(each.trajectory_id for each in group.successes))
-            )
+            new = (each.trajectory_id for each in group.successes if each.trajectory_id in waiting)
+            yield Mined(group=group, waiting=tuple(new))
         return
     all_data = {group.ids[0]: GroupData(group, store) for group in groups}
     cues = _cues(list(all_data.values()))
