@@ -30,7 +30,7 @@ import tacit
 from tacit.domain.skill import Parameter, SkillContent
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.learn.mining.general_calls import Occurrence, generalise_call
-from tacit.text.value_lookup import TASK, candidates, leaves_of, plain, resolve, stands_in
+from tacit.text.value_lookup import TASK, candidates, leaves_of, resolve, stands_in, value_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20261115
@@ -131,11 +131,11 @@ def scores(call: Call | None, name: str, *, gold: Mapping[str, Any], state: Stat
     wanted = listed(gold[name])
     by_name, last = by_key(state, name), state.order[-1] if state.order else ""
     found = {
-        "name in recent answer": float(bool(by_name) and set(map(plain, wanted)) <= by_name),
-        "name in recent answer, exact": float(by_name == set(map(plain, wanted))),
+        "name in recent answer": float(bool(by_name) and set(map(value_text, wanted)) <= by_name),
+        "name in recent answer, exact": float(by_name == set(map(value_text, wanted))),
         "anywhere in last answer": float(all(stands_in(value, last) for value in wanted)),
         "offered by name": float(len(by_name)),
-        "offered by last answer": float(len({plain(leaf.value) for leaf in leaves_of(last)})),
+        "offered by last answer": float(len({value_text(leaf.value) for leaf in leaves_of(last)})),
     }
     template = call.arguments.get(name) if call else None
     parameter = call.parameters.get(named(template)) if call else None
@@ -163,14 +163,14 @@ def holds(parameter: Parameter, wanted: Sequence[Any], *, state: State, known: M
     if parameter.reading == TASK and parameter.key == "<text>":
         return all(stands_in(value, state.said) for value in wanted)
     offered = candidates(parameter, state.said, answers=state.answers, known=known)
-    return {plain(value) for value in wanted} <= {plain(value) for value in offered}
+    return {value_text(value) for value in wanted} <= {value_text(value) for value in offered}
 
 
 def by_key(state: State, name: str) -> set[str]:
     """The values under a name in the most recent answer that has it."""
     for answer in reversed(state.order):
         path = re.compile(rf"(?:^|.*\.){re.escape(name)}(?:\[\])?")
-        values = {plain(leaf.value) for leaf in leaves_of(answer) if path.fullmatch(leaf.path)}
+        values = {value_text(leaf.value) for leaf in leaves_of(answer) if path.fullmatch(leaf.path)}
         if values:
             return values
     return set()
@@ -186,7 +186,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def same_values(value: Any, wanted: Sequence[Any]) -> bool:
-    return value is not None and {plain(one) for one in listed(value)} == {plain(one) for one in wanted}
+    return value is not None and {value_text(one) for one in listed(value)} == {value_text(one) for one in wanted}
 
 
 # --- data -----------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import tacit
 from tacit.api import Tacit
 from tacit.domain.errors import TacitError
 from tacit.learn.reading.digest import SessionRecord, digest_parts
-from tacit.learn.reading.proposals import plain
+from tacit.learn.reading.proposals import normalised
 from tacit.providers.recorded import RecordedModel
 
 MIN_PIECE = 12
@@ -39,7 +39,7 @@ def coverage(wild: Path, lessons: Path) -> dict[str, Any]:
         if session not in digests:
             (path,) = wild.glob(f"{lesson['stream']}/*/*{session}*")
             record = SessionRecord(session, tuple(tacit.read(path)))
-            told = plain("\n".join(digest_parts(record)))
+            told = normalised("\n".join(digest_parts(record)))
             digests[session] = path.read_text(encoding="utf-8", errors="replace").splitlines(), told
         lines, told = digests[session]
         found = [_is_told(lines[number - 1], told) for number in lesson["evidence"] if number <= len(lines)]
@@ -54,7 +54,7 @@ def _is_told(line: str, told: str) -> bool:
         texts = list(_strings(json.loads(line)))
     except ValueError:
         return False
-    pieces = (plain(piece)[:60] for text in texts for piece in text.splitlines())
+    pieces = (normalised(piece)[:60] for text in texts for piece in text.splitlines())
     return any(piece in told for piece in pieces if len(piece) >= MIN_PIECE)
 
 

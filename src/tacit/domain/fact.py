@@ -9,7 +9,7 @@ from enum import StrEnum
 from tacit.domain.trajectory import Span
 
 
-class Purpose(StrEnum):
+class Topic(StrEnum):
     """What a command or a way of a project is for."""
 
     BEFORE_COMMIT = "before a commit"
@@ -32,7 +32,7 @@ class Fact:
     """A command that sessions use in a project, or how they name commits and branches."""
 
     command: str
-    purpose: Purpose | None = None
+    topic: Topic | None = None
     folders: tuple[str, ...] = ()
     """Where it is run, if not only in the project's root, which is then the empty one."""
     sessions: int = 0

@@ -58,7 +58,7 @@ def outline_of(
     """Outline one attempt; a person's statements that are known need not be found again."""
     actions = tool_calls(trajectory)
     success = True if assessment.verified_success else False if assessment.verified_failure else None
-    moves, readings = _moves_and_readings(actions) if is_plain(actions) else ((), ())
+    moves, readings = _moves_and_readings(actions) if calls_only_plain_tools(actions) else ((), ())
     return Outline(
         trajectory_id=trajectory.id,
         task=shorten(trajectory.task.text, MAX_TASK),
@@ -75,7 +75,7 @@ def outline_of(
     )
 
 
-def is_plain(actions: Sequence[ToolCall]) -> bool:
+def calls_only_plain_tools(actions: Sequence[ToolCall]) -> bool:
     """Whether an attempt used only plain tool calls, apart from reading files."""
     changes = [action for action in actions if action.effect is not Effect.READ]
     # A file read without an answer comes from a written plan, not from a run.

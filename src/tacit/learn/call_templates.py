@@ -1,4 +1,4 @@
-"""Makes the calls of a procedure from the columns of like runs: equal text stays, text that differs becomes a parameter.
+"""Makes the calls of a procedure from the columns of like attempts: equal text stays, text that differs becomes a parameter.
 
     git tag v1.2.0    git tag v1.3.0    git tag v2.0.0    →    git tag v{version}
 
@@ -40,17 +40,17 @@ _MAX_SLOTS = 4
 _MIN_FIXED = 0.5
 """The share of a text that must be equal. Larger: more texts are left to the task; smaller: more are mostly slots."""
 _MIN_MATCHING = 0.75
-"""The share of the other runs that must have a word for it to stay. At 1, one exception would make it a slot."""
+"""The share of the other attempts that must have a word for it to stay. At 1, one exception would make it a slot."""
 _GENERIC = frozenset({"value", "number", "id"})
 _PRIVATE_NAMES = frozenset("email phone address user username customer account name token key".split())
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place in a call where runs differ."""
+    """A place in a call where attempts differ."""
 
     values: dict[int, str]
-    """Run → its value there."""
+    """Attempt → its value there."""
     key: str
     """The argument that contains it."""
     argument_of_tool: bool
@@ -72,14 +72,14 @@ class SharedParameter:
 
     values: dict[int, str]
     calls: dict[int, int]
-    """Run → the step whose call first had the value."""
+    """Attempt → the step whose call first had the value."""
     slots: list[Slot]
     places: dict[int, ValueSighting] = field(default_factory=dict)
-    """Run → where its value was first seen, if in the task or in an answer."""
+    """Attempt → where its value was first seen, if in the task or in an answer."""
     parameter: Parameter = Parameter(name="")
 
-    def runs_from(self, origin: Origin) -> list[int]:
-        """Return the runs whose value came from a text of this origin."""
+    def attempts_from(self, origin: Origin) -> list[int]:
+        """Return the attempts whose value came from a text of this origin."""
         return sorted(at for at, place in self.places.items() if place.origin is origin)
 
 
@@ -89,11 +89,11 @@ class CallTemplate:
 
     model: AttemptStep
     arguments: dict[str, Any] = field(default_factory=dict)
-    """What is the same in all runs."""
+    """What is the same in all attempts."""
     pieces: dict[str, _Pieces] = field(default_factory=dict)
     """The arguments with slots."""
     compared: bool = False
-    """Whether another run made the same call."""
+    """Whether another attempt made the same call."""
     open_ended: bool = False
     """Whether texts that differ entirely were left out."""
     examples: set[str] = field(default_factory=set)
@@ -101,7 +101,7 @@ class CallTemplate:
 
     @property
     def slots(self) -> list[Slot]:
-        """The places where runs differ, in order."""
+        """The places where attempts differ, in order."""
         return [piece for pieces in self.pieces.values() for piece in pieces if isinstance(piece, Slot)]
 
 
@@ -118,11 +118,11 @@ class SharedCalls:
         taken = {"workspace", *(name for each in self.templates for name in PLACEHOLDER.findall(str(each.arguments)))}
         for shared in self.shared:
             shared.places = {at: place for at in shared.values if (place := self._place(shared, at))}
-        for shared in sorted(self.shared, key=lambda each: not each.runs_from(Origin.USER)):  # tasks name first
+        for shared in sorted(self.shared, key=lambda each: not each.attempts_from(Origin.USER)):  # tasks name first
             shared.parameter = self._parameter(shared, taken)
 
     def _share(self, slots: Sequence[Slot], calls: Mapping[int, int]) -> None:
-        """Add each slot to the parameter with the same values in at least two runs, or as a new one."""
+        """Add each slot to the parameter with the same values in at least two attempts, or as a new one."""
         for slot in slots:
             for known in self.shared:
                 both = known.values.keys() & slot.values.keys()
@@ -155,13 +155,13 @@ class SharedCalls:
         self.shared = [shared for shared in self.shared if shared.parameter.name in used]
 
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
-        """Return how to put the parameters into a text of one run; `stated`: only those that its task names."""
+        """Return how to put the parameters into a text of one attempt; `stated`: only those that its task names."""
         bindings = [
             Binding(parameter=shared.parameter, original=value, place=ValueSighting(Origin.USER, 0, "text"))
             # Of equal values the last counts, so those that tasks name come last.
-            for shared in sorted(self.shared, key=lambda each: len(each.runs_from(Origin.USER)))
+            for shared in sorted(self.shared, key=lambda each: len(each.attempts_from(Origin.USER)))
             if (len(value := shared.values.get(source, "")) > 1 or value.isdigit())
-            and (source in shared.runs_from(Origin.USER) or not (stated or shared.runs_from(Origin.EXTERNAL)))
+            and (source in shared.attempts_from(Origin.USER) or not (stated or shared.attempts_from(Origin.EXTERNAL)))
         ]
         return Generalisation(tuple(bindings), self.sources[source].trajectory.environment.workspace)
 
@@ -186,7 +186,7 @@ class SharedCalls:
         name = first_free(identifier(self._role(shared)), taken)
         taken.add(name)
         words = re.sub(r"_\d+$", "", name).replace("_", " ")
-        stated, answered = shared.runs_from(Origin.USER), shared.runs_from(Origin.EXTERNAL)
+        stated, answered = shared.attempts_from(Origin.USER), shared.attempts_from(Origin.EXTERNAL)
         newest = max(shared.values)
         value = shared.values[newest]
         kinds = {type_of(each) for each in shared.values.values()}
@@ -211,7 +211,7 @@ class SharedCalls:
         return (step for step in self.sources[source].trajectory.steps if step.index == index)
 
     def _role(self, shared: SharedParameter) -> str:
-        """Return the name that most runs suggest."""
+        """Return the name that most attempts suggest."""
         for slot in shared.slots:
             if slot.argument_of_tool:
                 return slot.key
@@ -293,7 +293,7 @@ class _TemplateBuilder:
         return None if too_different or cut else pieces
 
     def _is_stated(self, slot: Slot) -> bool:
-        """Whether each run's task names its own value."""
+        """Whether each attempt's task names its own value."""
         return all(self._sources[at].timeline.stated(value) is not None for at, value in slot.values.items())
 
     def _pieces(
@@ -323,7 +323,7 @@ class _TemplateBuilder:
         start: int,
         end: int,
     ) -> dict[int, str]:
-        """Return the model's words from `start` to `end`, and what each other run has in their place."""
+        """Return the model's words from `start` to `end`, and what each other attempt has in their place."""
         values = {self._source: "".join(mine[start:end])}
         for source, tokens in theirs.items():
             found = matches[source]
@@ -360,7 +360,7 @@ class _TemplateBuilder:
         return whole_quotes and is_quoted and all(map(_PROSE.fullmatch, between))
 
     def _slot(self, values: Mapping[int, str], of: int, key: str, *, whole: bool) -> str | Slot:
-        """Return a slot; the model's text where it is an option, or too few runs have a value there."""
+        """Return a slot; the model's text where it is an option, or too few attempts have a value there."""
         present = {at: value for at, value in values.items() if value.strip()}
         options = any(value.lstrip().startswith("-") for value in present.values())
         if self._source not in present or options or 2 * len(present) <= of or len(set(present.values())) < 2:
@@ -378,7 +378,7 @@ def _model_step(column: StepColumn) -> AttemptStep:
 
 
 def _own_compounds(sources: Sequence[DraftSource]) -> list[re.Pattern[str]]:
-    """Return, per run, how to split its texts: `api-gateway` is one word where this task alone names it."""
+    """Return, per attempt, how to split its texts: `api-gateway` is one word where this task alone names it."""
     tasks = [frozenset(_COMPOUND.findall(source.trajectory.task.text)) for source in sources]
     typed = [frozenset(_COMPOUND.findall("\n".join(source.typed))) for source in sources]
     patterns: list[re.Pattern[str]] = []

@@ -19,7 +19,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.skill import MADE_BY_MINING, Condition, Kind, Parameter, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.call_templates import SharedCalls
-from tacit.learn.like_steps import DraftSource, StepColumn, align, load_source, own_words, regroup
+from tacit.learn.like_steps import DraftSource, StepColumn, align, load_source, regroup, words_of_one_task
 from tacit.learn.parameters import WORKSPACE
 from tacit.learn.procedure import closing_checks, opening_files
 from tacit.learn.values import PLACEHOLDER, FieldOrigins
@@ -83,7 +83,7 @@ def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]
             found.setdefault(identity, draft)
     ordered = sorted(found, key=lambda identity: (_start_time(trajectories[identity]), identity))
     attempts = [trajectories[identity] for identity in ordered]
-    own = own_words([trajectory.task.text for trajectory in attempts])
+    own = words_of_one_task([trajectory.task.text for trajectory in attempts])
     return [
         load_source(found[trajectory.id], trajectory, number=at, own=own[at]) for at, trajectory in enumerate(attempts)
     ]

@@ -104,7 +104,7 @@ def _advice(counted: CountedFix) -> str:
         case FixKind.FOLDER:
             return f"run it in {code(counted.fix.what)}"
         case FixKind.TARGET | FixKind.PROGRAM:
-            return f"use {code(counted.fix.what.rpartition(' → ')[2])}"
+            return f"use {code(counted.fix.what)}"
         case _:
             return f"use {shown}"
 
@@ -126,7 +126,7 @@ def lesson_name(counted: CountedFix) -> str:
 
 def _name(fix: Fix, goal: str) -> str:
     verb = {FixKind.EDIT: "correct", FixKind.RUN_FIRST: "run"}.get(fix.kind, "use")
-    what = fix.what.rpartition(" → ")[2].replace("/", " ").replace("=", " ").split()
+    what = fix.what.replace("/", " ").replace("=", " ").split()
     return slug([verb, *what[:5], "for", *goal.replace("/", " ").split()[:4]])
 
 

@@ -23,15 +23,16 @@ from tacit.text.error_signatures import masked_line, may_pass, missing_name, sho
 MIN_SESSIONS = 2
 """Sessions that must have used a fix; one alone may be an accident of that day."""
 MIN_SHARE = 0.5
-"""Of the sessions that met the error and got past it, the share that must have used the fix."""
+"""Of the sessions that got past the error, the share that must have used the fix: below it, another way is the usual one."""
 MAX_CHANCE = 0.01
-"""How likely it may be that a command or an edit lay between failures and successes by chance, as often as it was done."""
+"""How likely it may be that a command or an edit lay between failures and successes by chance, as often as it was done. Not
+0.05: each of the many commands between is tested. `bench/traps.py` watches the wrong fixes."""
 MIN_SIGNATURE = 8
 """Characters of a masked error line; a shorter one is printed by errors of every kind."""
 MAX_TYPED = 160
 """Characters of a fix as typed; a longer one is a script of the moment, and no agent reads it in a warning."""
 MAX_BETWEEN = 40
-"""Calls within which the goal must be tried again; what is tried much later is another piece of work."""
+"""Calls within which the goal must be tried again; what is tried much later is another piece of work. Set by hand."""
 _CHECKING = frozenset({"--check", "--diff", "--list", "-l"})
 _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".split())
 CODE_FILE = re.compile(
@@ -76,7 +77,9 @@ class Fix:
 
     kind: FixKind
     what: str
-    """The form of the command, the wrapper, the option, the folder or the file."""
+    """The form of the command, the wrapper, the program, the option, the folder or the file."""
+    instead_of: str = ""
+    """The program or file that it replaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +300,7 @@ class FixCounter:
                 shortest[retry.session] = min(length, shortest.get(retry.session, length))
             return prod(1 - (1 - rate) ** length for length in shortest.values()) <= MAX_CHANCE
         if fix.kind is FixKind.PROGRAM:  # one that other sessions found was hidden by a setting of the moment
-            found = self._found[fix.what.partition(" → ")[0]]
+            found = self._found[fix.instead_of]
             return 2 * len(found) <= len({retry.session for retry in fixed_by})
         without = [worked for _, form, worked in self._outcomes[fixed_by[0].goal.goal] if not _has(form, fix)]
         worked = sum(without)
@@ -392,7 +395,7 @@ def _other_program(failed: CallRecord, goal: CommandForm, last: SourcedCall, aga
         used = " ".join(instead[: -len(rest)])
     else:
         return {}
-    return {} if _ELSEWHERE.match(used) else {Fix(FixKind.PROGRAM, f"{missing} → {used}"): Tried(used, last)}
+    return {} if _ELSEWHERE.match(used) else {Fix(FixKind.PROGRAM, used, missing): Tried(used, last)}
 
 
 def _words_run(form: CommandForm) -> list[str]:
@@ -427,7 +430,7 @@ def _differences(failed: CommandForm, worked: CommandForm) -> Iterator[tuple[Fix
     gone = [word for word in failed.tokens if word not in worked.tokens and _NAMED_FILE.search(word)]
     new = [word for word in worked.tokens if word not in failed.tokens and _NAMED_FILE.search(word)]
     if len(gone) == len(new) == 1 and failed.text == worked.text and not _OUTSIDE.match(new[0]):
-        yield Fix(FixKind.TARGET, f"{gone[0]} → {new[0]}"), worked.typed
+        yield Fix(FixKind.TARGET, new[0], gone[0]), worked.typed
 
 
 def _common_typing(fix: Fix, typed: Sequence[str]) -> str:
@@ -458,7 +461,7 @@ def _has(form: CommandForm, fix: Fix) -> bool:
         return fix.what in form.settings
     if fix.kind is FixKind.FOLDER:
         return form.directory == fix.what
-    return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.tokens
+    return fix.kind is FixKind.TARGET and fix.what in form.tokens
 
 
 def _is_shown_at_once(retry: Retry, fix: Fix) -> bool:
@@ -489,7 +492,7 @@ def _is_known_anyway(counted: CountedFix) -> bool:
 _ORDER = list(FixKind)
 
 
-def _strength(counted: CountedFix) -> tuple[int, float, int, str]:
+def _strength(counted: CountedFix) -> tuple[int, float, int, str, str]:
     """Order fixes of one error: by sessions, then by how alone they stood, then by kind."""
     alone = sum(len(retry.fixes) == 1 for retry in counted.retries) / len(counted.retries)
-    return counted.sessions, alone, -_ORDER.index(counted.fix.kind), counted.fix.what
+    return counted.sessions, alone, -_ORDER.index(counted.fix.kind), counted.fix.instead_of, counted.fix.what

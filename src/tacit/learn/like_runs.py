@@ -52,7 +52,7 @@ class DraftMerger:
     def __init__(self, context: StoreContext, admission: Admission) -> None:
         self._store, self._admission = context.store, admission
         self._least = context.config.learn.procedure_runs
-        self._commands: dict[str, frozenset[str]] = {}
+        self._commands: dict[str, frozenset[ActingCommand]] = {}
         self._drafts: dict[str, Run | None] = {}
 
     def merge(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
@@ -174,13 +174,14 @@ def _merged(runs: Sequence[Run]) -> Candidate:
     return overlays.carried_over(made, runs[-1][1])
 
 
-def acting_commands(content: SkillContent) -> frozenset[str]:
-    """Return what a procedure does, without values: programs with subcommand, and files that it writes.
+ActingCommand = tuple[Effect, str]
+"""What an operation does, and its program with the subcommand, or the file that it writes."""
 
-    A check begins with `check `. What only reads or keeps books is left out.
-    """
+
+def acting_commands(content: SkillContent) -> frozenset[ActingCommand]:
+    """Return what a procedure does, without values. What only reads or keeps books is left out."""
     return frozenset(
-        name
+        (operation.effect, name)
         for step in content.steps
         for operation in operations_of(step.tool, step.arguments)
         if operation.effect in (Effect.WRITE, Effect.CHECK) and (name := _name_of(operation))
@@ -193,15 +194,13 @@ def _name_of(operation: Operation) -> str:
     program, subcommand = operation.command.program, operation.command.subcommand
     # What follows a script may be a value.
     name = program if "." in program else f"{program} {subcommand}".strip()
-    if name in BOOKKEEPING:
-        return ""
-    return f"check {name}" if operation.effect is Effect.CHECK else name
+    return "" if name in BOOKKEEPING else name
 
 
-def alike(mine: Iterable[str], theirs: Iterable[str]) -> bool:
+def alike(mine: Iterable[ActingCommand], theirs: Iterable[ActingCommand]) -> bool:
     """Whether most acting commands of a run occur in another one, and at least one of them changes something."""
     own, shared = set(mine), set(mine) & set(theirs)
-    changing = any(not name.startswith("check ") for name in shared)
+    changing = any(effect is Effect.WRITE for effect, _ in shared)
     return changing and len(shared) >= _MIN_SHARED and 2 * len(shared) > len(own)
 
 

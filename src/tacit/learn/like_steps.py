@@ -23,9 +23,14 @@ from tacit.text.similarity import align_sequences, mean_similarity, order_simila
 from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolCall, ToolKind, leaves, plain_name, tool_call
 
 LEAST_SIMILARITY = 0.45
-"""Less similar steps are never the same step. Larger: more columns, so fewer steps that all attempts share."""
+"""Less similar steps are never the same step. Larger: more columns, so fewer steps that all attempts share. This number and
+those below were set by hand."""
 SAME_STEP_SIMILARITY = 0.75
 """Steps at least this similar are the same even in another order. Smaller: unlike steps are moved together."""
+_SUBJECT_WEIGHT = 0.6
+"""How much it counts that two steps are about the same path or programs; their other words count the rest."""
+_MIN_SUBJECT = 0.5
+"""Steps whose subjects share less are different steps, whatever their words."""
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
 _WORD = re.compile(r"\{\w*\}|[A-Za-z0-9]+")
@@ -80,7 +85,7 @@ class DraftSource:
         return [str(leaf) for step in self.steps for _, leaf in leaves(step.action.step.arguments)]
 
 
-def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
+def words_of_one_task(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return, per task, the words that no other task contains."""
     words = [{part.lower() for word in _NAME.findall(text) for part in (word, *_CAMEL.findall(word))} for text in texts]
     return [
@@ -156,7 +161,7 @@ def step_similarity(left: AttemptStep, right: AttemptStep) -> float:
     if left.kind == "search":
         return words
     about = 1.0 if left.about == right.about else order_similarity(left.about, right.about)
-    return 0.6 * about + 0.4 * words if about >= 0.5 else 0.0
+    return _SUBJECT_WEIGHT * about + (1 - _SUBJECT_WEIGHT) * words if about >= _MIN_SUBJECT else 0.0
 
 
 def _dice_similarity(left: Counter[str], right: Counter[str]) -> float:

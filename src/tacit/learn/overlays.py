@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 
@@ -59,11 +60,11 @@ class StaticSkills:
             candidate, self.contents[name].name, loaded_at=tuple(span for each, span in loads if each == name)
         )
 
-    def names_all(self, skill: str, commands: frozenset[str]) -> bool:
+    def names_all(self, skill: str, commands: Collection[str]) -> bool:
         """Whether the text of a static skill names all these commands: a run that did only that followed it."""
         content = self.contents.get(plain_skill(skill))
         text = instructions(content) if content else ""
-        return bool(commands) and all(each.removeprefix("check ") in text for each in commands)
+        return bool(commands) and all(each in text for each in commands)
 
     def _load(self, candidate: Candidate, trajectory_id: str) -> tuple[str, Span] | None:
         """Return the skill in use in an attempt where the candidate comes from, and where it was loaded."""

@@ -128,7 +128,7 @@ class LearningPass:
         if isinstance(made, SkippedProcedure):
             return made
         static = made.content.extends
-        if static and self._static.names_all(static, acting_commands(made.content)):
+        if static and self._static.names_all(static, {name for _, name in acting_commands(made.content)}):
             return SkippedProcedure(reason="followed_skill", text=f"The run followed the skill `{static}`.")
         return made
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.fact import Fact, Purpose
+from tacit.domain.fact import Fact, Topic
 from tacit.domain.outline import CallRecord
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
@@ -30,8 +30,9 @@ from tacit.text.words import estimate_tokens
 
 MADE_BY = "tacit.facts/1"
 MIN_USING = 2
+"""Sessions that must have used a command of a known topic; one alone may have tried something."""
 HALF_LIFE = 10
-"""Sessions after which a use counts half."""
+"""Sessions after which a use counts half. Set by hand: about a week or two of work in the twelve projects."""
 MIN_CONVENTION = 3
 MIN_CONVENTION_SHARE = 0.6
 """Sessions that must keep to a way for it to be the project's, and their share of those that had the choice."""
@@ -42,32 +43,33 @@ MIN_LIKELIHOOD = 0.2
 """Chosen by leaving out each of twelve real projects in turn (docs/lab.md)."""
 MAX_COMMANDS = 16
 MAX_TOKENS = 110
+"""Commands and tokens of the card: each session starts with it, whether it needs them or not (65 tokens on average)."""
 MIN_SELDOM = 3
 """Sessions that must have used a command which most sessions do not need."""
 MAX_SELDOM, MAX_SELDOM_TOKENS = 8, 80
-_NAMED = frozenset({Purpose.BEFORE_COMMIT, Purpose.COMMIT, Purpose.BRANCH, Purpose.MISSING})
-_COMMITS = re.compile(rf"^(- {Purpose.COMMIT}: .*)\n- {Purpose.BRANCH}: ", re.MULTILINE)
+_NAMED = frozenset({Topic.BEFORE_COMMIT, Topic.COMMIT, Topic.BRANCH, Topic.MISSING})
+_COMMITS = re.compile(rf"^(- {Topic.COMMIT}: .*)\n- {Topic.BRANCH}: ", re.MULTILINE)
 """Commits and branches are told on one line."""
-_LINE_OF: dict[Purpose | None, Purpose] = {Purpose.INSTALL: Purpose.BUILD, Purpose.DEPLOY: Purpose.BUILD}
+_LINE_OF: dict[Topic | None, Topic] = {Topic.INSTALL: Topic.BUILD, Topic.DEPLOY: Topic.BUILD}
 """What installs, builds and deploys shares a line: the commands say which."""
-_PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
-    (Purpose.FORMAT, frozenset("fmt format fix prettier lint-fix".split())),
-    (Purpose.TEST, frozenset("test tests e2e spec coverage unit integration smoke bench t".split())),
+_TOPIC_WORDS: tuple[tuple[Topic, frozenset[str]], ...] = (
+    (Topic.FORMAT, frozenset("fmt format fix prettier lint-fix".split())),
+    (Topic.TEST, frozenset("test tests e2e spec coverage unit integration smoke bench t".split())),
     (
-        Purpose.CHECK,
+        Topic.CHECK,
         frozenset(
             "lint check checks typecheck types tsc vet clippy verify validate audit analyze doctor ci pre-commit hk".split()
         ),
     ),
-    (Purpose.BUILD, frozenset("build compile generate codegen gen render bundle package".split())),
-    (Purpose.INSTALL, frozenset("install sync".split())),
-    (Purpose.DEPLOY, frozenset("migrate bump release deploy up".split())),
-    (Purpose.RUN, frozenset("dev start serve run watch preview".split())),
+    (Topic.BUILD, frozenset("build compile generate codegen gen render bundle package".split())),
+    (Topic.INSTALL, frozenset("install sync".split())),
+    (Topic.DEPLOY, frozenset("migrate bump release deploy up".split())),
+    (Topic.RUN, frozenset("dev start serve run watch preview".split())),
 )
-_CHECKING_PURPOSES = (Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD)
+_CHECKING_TOPICS = (Topic.TEST, Topic.CHECK, Topic.FORMAT, Topic.BUILD)
 """What sessions do before a commit because it is the project's way."""
-_PLAIN_PURPOSES = (*_CHECKING_PURPOSES, Purpose.RUN, Purpose.INSTALL, Purpose.DEPLOY)
-_USUAL_PURPOSES = (*_PLAIN_PURPOSES, Purpose.BEFORE_COMMIT)
+_COMMAND_TOPICS = (*_CHECKING_TOPICS, Topic.RUN, Topic.INSTALL, Topic.DEPLOY)
+_SHOWN_TOPICS = (*_COMMAND_TOPICS, Topic.BEFORE_COMMIT)
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
@@ -97,15 +99,15 @@ _NOT_OF_THE_PROJECT = frozenset(
 _OUTSIDE = re.compile(r"[~$]|/(?!.*/(?:\.?venv|node_modules|s?bin)/)|[A-Za-z]:")
 """A program that is called by a path outside the project, unless it belongs to an environment."""
 _BY_MODE = (
-    (Purpose.FORMAT, frozenset({"--fix", "--write"})),
-    (Purpose.CHECK, frozenset("--check --verify --diff --dry-run --list -l".split())),
+    (Topic.FORMAT, frozenset({"--fix", "--write"})),
+    (Topic.CHECK, frozenset("--check --verify --diff --dry-run --list -l".split())),
 )
 _TESTERS = frozenset(
     "pytest jest vitest mocha ava rspec phpunit playwright ctest cypress unittest tox nox busted".split()
 )
 
 
-_Key = tuple[Purpose | None, str]
+_Key = tuple[Topic | None, str]
 """What a command is for, and its form with options such as `--fix`."""
 
 
@@ -139,7 +141,7 @@ def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[Source
         counter.count(session, at, calls)
     found = [fact for key, uses in counter.uses.items() if counter.is_fact(*key, uses) for fact in counter.facts(*key)]
     found.sort(key=lambda fact: (-fact.likelihood, -fact.sessions, fact.command))
-    logs = [fact for fact in found if fact.purpose is Purpose.LOG]
+    logs = [fact for fact in found if fact.topic is Topic.LOG]
     return [fact for fact in found if fact not in logs[1:]]  # one way to read a log is enough
 
 
@@ -149,7 +151,7 @@ class _FactCounter:
     def __init__(self) -> None:
         self.uses: defaultdict[_Key, _Uses] = defaultdict(_Uses)
         self.weights: dict[str, float] = {}
-        self._by_purpose: defaultdict[Purpose | None, set[str]] = defaultdict(set)
+        self._by_topic: defaultdict[Topic | None, set[str]] = defaultdict(set)
         self._by_form: defaultdict[str, set[str]] = defaultdict(set)
         self._found: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -164,9 +166,9 @@ class _FactCounter:
                     continue
                 source = Span(sourced.trajectory_id, sourced.record.step)
                 self.uses[key].add(session, at, folder, typed, source)
-                self._by_purpose[key[0]].add(session)
+                self._by_topic[key[0]].add(session)
                 self._by_form[_without_modes(key[1])].add(session)
-                if key[0] is Purpose.COMMIT:
+                if key[0] is Topic.COMMIT:
                     for earlier in run:
                         self.uses[earlier].before_commit.add(session)
                 run.add(key)
@@ -178,20 +180,18 @@ class _FactCounter:
             for word in words:
                 self._found[word].add(session)
         for name in {missing_name(line) for line in record.lines} & words:
-            self.uses[Purpose.MISSING, name].add(session, at, "", (name,), Span(sourced.trajectory_id, record.step))
+            self.uses[Topic.MISSING, name].add(session, at, "", (name,), Span(sourced.trajectory_id, record.step))
 
-    def is_fact(self, purpose: Purpose | None, command: str, uses: _Uses) -> bool:
+    def is_fact(self, topic: Topic | None, command: str, uses: _Uses) -> bool:
         """Whether enough sessions agree; a way of naming is one that most of them keep."""
         used = len(uses.used)
-        if purpose in (Purpose.COMMIT, Purpose.BRANCH):
+        if topic in (Topic.COMMIT, Topic.BRANCH):
             return (
-                bool(command)
-                and used >= MIN_CONVENTION
-                and used >= MIN_CONVENTION_SHARE * len(self._by_purpose[purpose])
+                bool(command) and used >= MIN_CONVENTION and used >= MIN_CONVENTION_SHARE * len(self._by_topic[topic])
             )
-        if purpose is Purpose.MISSING:
+        if topic is Topic.MISSING:
             return used >= MIN_USING and 2 * len(self._found[command]) <= used
-        least = MIN_USING if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
+        least = MIN_USING if topic in _COMMAND_TOPICS else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
         typed = _common_words(command, uses.typed.values())
@@ -199,17 +199,15 @@ class _FactCounter:
             return False
         if command in _NEED_A_TARGET:
             return "/" in typed
-        return purpose is not Purpose.PUBLISH or typed != command or bool(_PUBLISHES.search(command))
+        return topic is not Topic.PUBLISH or typed != command or bool(_PUBLISHES.search(command))
 
-    def facts(self, purpose: Purpose | None, command: str) -> Iterator[Fact]:
+    def facts(self, topic: Topic | None, command: str) -> Iterator[Fact]:
         """Yield what sessions agree on about a command, for each folder in which they call it differently."""
-        uses = self.uses[purpose, command]
+        uses = self.uses[topic, command]
         before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
-        is_check = purpose is None or purpose in _CHECKING_PURPOSES
+        is_check = topic is None or topic in _CHECKING_TOPICS
         usual = (
-            is_check
-            and before >= MIN_CONVENTION
-            and before >= MIN_CONVENTION_SHARE * len(self._by_purpose[Purpose.COMMIT])
+            is_check and before >= MIN_CONVENTION and before >= MIN_CONVENTION_SHARE * len(self._by_topic[Topic.COMMIT])
         )
         meant = all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check`
         folders = _usual_folders(uses.typed)
@@ -222,7 +220,7 @@ class _FactCounter:
                 continue
             yield Fact(
                 command=words,
-                purpose=Purpose.BEFORE_COMMIT if usual else purpose,
+                topic=Topic.BEFORE_COMMIT if usual else topic,
                 folders=tuple(places) if not any(_is_option_value(place, words) for place in places) else (),
                 sessions=len(uses.used),
                 failed=len(uses.failed),
@@ -244,16 +242,17 @@ def _without_modes(command: str) -> str:
 
 def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD) -> str:
     """Return the card; empty where nothing is likely enough to be needed. The last line is shown only on request."""
-    spared = min_likelihood / 4  # what is missing takes a word, and spares a failure
-    likely = [
-        fact for fact in facts if fact.likelihood >= (spared if fact.purpose is Purpose.MISSING else min_likelihood)
-    ][:MAX_COMMANDS]
+    # What is missing takes a word instead of a command, and spares a failure: a quarter, set by hand.
+    spared = min_likelihood / 4
+    likely = [fact for fact in facts if fact.likelihood >= (spared if fact.topic is Topic.MISSING else min_likelihood)][
+        :MAX_COMMANDS
+    ]
     while likely and estimate_tokens(text := _lines(likely)) > MAX_TOKENS:
         likely.pop()
     if not likely:
         return ""
     seldom = [
-        fact for fact in facts if fact not in likely and fact.purpose in _USUAL_PURPOSES and fact.sessions >= MIN_SELDOM
+        fact for fact in facts if fact not in likely and fact.topic in _SHOWN_TOPICS and fact.sessions >= MIN_SELDOM
     ][:MAX_SELDOM]
     while seldom and estimate_tokens(_commands(seldom)) > MAX_SELDOM_TOKENS:
         seldom.pop()
@@ -286,29 +285,29 @@ def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candida
     )
 
 
-def purpose_of(form: str) -> Purpose | None:
+def topic_of(form: str) -> Topic | None:
     """Return what a command is for, by its words; nothing where they do not show it."""
     words = form.casefold().split()
     named = words if "/" in words[0] else words[1:]  # a program's own name says little: `omp-test` is no test
     parts = [part for word in named for part in re.split(r"[:_./-]", word)]
     program = words[-1] if len(words) == 1 else ""
-    for purpose, modes in _BY_MODE:
+    for topic, modes in _BY_MODE:
         if not modes.isdisjoint(words):
-            return purpose
+            return topic
     if any(word in _TESTERS for word in words):
-        return Purpose.TEST
+        return Topic.TEST
     if any(word in CHECKERS for word in words):
-        return Purpose.CHECK
+        return Topic.CHECK
     if any(word in FORMATTERS for word in words):
-        return Purpose.FORMAT
-    for purpose, known in _PURPOSES:
-        if not known.isdisjoint(parts) or (purpose is Purpose.CHECK and any(part.endswith("lint") for part in parts)):
-            return purpose
-    return Purpose.BUILD if program in ("make", "just", "task", "rake") else None
+        return Topic.FORMAT
+    for topic, known in _TOPIC_WORDS:
+        if not known.isdisjoint(parts) or (topic is Topic.CHECK and any(part.endswith("lint") for part in parts)):
+            return topic
+    return Topic.BUILD if program in ("make", "just", "task", "rake") else None
 
 
 def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
-    """Yield what a call shows: purpose and command, the folder, and the words as typed."""
+    """Yield what a call shows: topic and command, the folder, and the words as typed."""
     for form in forms_of(call) if call.command else ():
         if _OUTSIDE.match(form.command.typed) or edits_files(form):
             continue
@@ -316,15 +315,15 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
         if form.program in FORGES:
             log = next((option for option in ("--log-failed", "--log") if option in form.options), "")
             if log:
-                yield (Purpose.LOG, f"{form.text} {log}"), "", (form.text, log)
+                yield (Topic.LOG, f"{form.text} {log}"), "", (form.text, log)
             elif acts(form) and form.text.count(" ") > 1 and " api" not in form.text:
-                yield (Purpose.PUBLISH, form.text), "", form.tokens
+                yield (Topic.PUBLISH, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
         elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
-            purpose = purpose_of(key)
-            if purpose or form.text.split()[0] in _SCRIPT_RUNNERS:
-                yield (purpose, key), form.directory, (*sorted(form.settings), *_with_dashes(form))
+            topic = topic_of(key)
+            if topic or form.text.split()[0] in _SCRIPT_RUNNERS:
+                yield (topic, key), form.directory, (*sorted(form.settings), *_with_dashes(form))
 
 
 def _with_dashes(form: CommandForm) -> tuple[str, ...]:
@@ -335,14 +334,14 @@ def _with_dashes(form: CommandForm) -> tuple[str, ...]:
     return form.tokens
 
 
-def _ways(form: CommandForm, line: str) -> Iterator[tuple[Purpose, str]]:
+def _ways(form: CommandForm, line: str) -> Iterator[tuple[Topic, str]]:
     """Yield how a commit's subject is written and how a branch is named."""
     if form.goal == "git commit" and "--amend" not in form.options and (subject := _SUBJECT.search(line)):
         styled = _STYLE.match(subject[1])
         emoji, scope = (styled[1] and "emoji ", styled[2] and "(scope)") if styled else ("", "")
-        yield Purpose.COMMIT, f"{emoji or ''}type{scope or ''}: subject" if styled else ""
+        yield Topic.COMMIT, f"{emoji or ''}type{scope or ''}: subject" if styled else ""
     if made := _NEW_BRANCH.search(form.typed):
-        yield Purpose.BRANCH, made[1] or ""
+        yield Topic.BRANCH, made[1] or ""
 
 
 def _modes(form: CommandForm) -> list[str]:
@@ -419,12 +418,12 @@ def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) 
 
 
 def _lines(facts: Sequence[Fact]) -> str:
-    """Return a line for each purpose, and one for the rest."""
+    """Return a line for each topic, and one for the rest."""
     lines: list[str] = []
-    for purpose in (*Purpose, None):
-        if commands := _commands([fact for fact in facts if _LINE_OF.get(fact.purpose, fact.purpose) == purpose]):
-            lines.append(f"- {purpose}: {commands}" if purpose in _NAMED else f"- {commands}")
-    return _COMMITS.sub(rf"\1; {Purpose.BRANCH} ", "\n".join(lines))
+    for topic in (*Topic, None):
+        if commands := _commands([fact for fact in facts if _LINE_OF.get(fact.topic, fact.topic) == topic]):
+            lines.append(f"- {topic}: {commands}" if topic in _NAMED else f"- {commands}")
+    return _COMMITS.sub(rf"\1; {Topic.BRANCH} ", "\n".join(lines))
 
 
 def _commands(facts: Sequence[Fact]) -> str:

@@ -36,7 +36,7 @@ from tacit.text.tool_calls import Effect, ToolCall, ToolKind
 from tacit.text.words import estimate_tokens, stem, terms
 
 MAX_TOKENS = 75
-"""Of a statement; a longer one tells a story, and a part of it is not what was said."""
+"""Of a statement, about 300 characters; a longer one tells a story, and a part of it is not what was said. Set by hand."""
 _MAX_MESSAGE = 1500  # longer messages state a task or paste a document
 _MAX_SENTENCES = 12
 _MAX_WISHES = 24
@@ -82,7 +82,7 @@ def statements_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[
             continue
         before = tuple(actions[bisect_right(places, begin) : bisect_left(places, step.index)])
         after = tuple(actions[bisect_right(places, step.index) : bisect_left(places, end)])
-        for text, standing in _read(own_words(step.text), refused=_refused(before)):
+        for text, standing in _read(typed_words(step.text), refused=_refused(before)):
             key = " ".join(text.split())
             others = _others_texts(trajectory) if others is None else others
             if key in seen or any(index < step.index and key in theirs for index, theirs in others):
@@ -158,7 +158,7 @@ _QUOTE = "“…”"
 """Stands for a quoted passage; a sentence that holds one is not the person's own alone."""
 
 
-def own_words(text: str) -> str:
+def typed_words(text: str) -> str:
     """Return the part of a message that the person wrote themselves; empty where that cannot be told."""
     text = text.partition(_CLIENT_NOTE)[0]
     text = text.partition(_REQUEST)[2] if _REQUEST in text else text

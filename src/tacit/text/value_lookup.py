@@ -104,7 +104,7 @@ def candidates(
     found: dict[str, Any] = {}
     for answer in answers.get(parameter.reading, ()):
         for value in value_at(answer, parameter.key, task=task, known=known):
-            found.setdefault(plain(value), value)
+            found.setdefault(value_text(value), value)
     return list(found.values())
 
 
@@ -155,7 +155,7 @@ def _leaves(answer: str, most: int) -> tuple[Leaf, ...]:
     return tuple(leaves)
 
 
-def plain(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as text for comparing, without case and surrounding blanks; a number is equal to its text."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
@@ -225,7 +225,7 @@ def _holds(condition: _Condition, leaf: Leaf, task: str, *, known: Mapping[str, 
         return is_mentioned(found, task)
     wanted = known.get(condition.name) if condition.name else condition.value
     several = wanted if isinstance(wanted, list | tuple) else () if wanted is None else (wanted,)
-    return plain(found) in map(plain, several)
+    return value_text(found) in map(value_text, several)
 
 
 @lru_cache(maxsize=1024)

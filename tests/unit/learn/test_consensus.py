@@ -13,7 +13,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.learn.consensus import MADE_BY, consensus
-from tacit.learn.like_steps import align, load_source, own_words
+from tacit.learn.like_steps import align, load_source, words_of_one_task
 from tacit.learn.single_attempt import distil
 from tacit.learn.values import FieldOrigins
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
@@ -456,7 +456,7 @@ def test_columns_keep_the_order_of_every_attempt(choices: list[list[int]]) -> No
     if not drafts:
         return
     pairs = [(draft, trajectories[draft.provenance.trajectory_ids[0]]) for draft in drafts]
-    own = own_words([trajectory.task.text for _, trajectory in pairs])
+    own = words_of_one_task([trajectory.task.text for _, trajectory in pairs])
     sources = [load_source(draft, run, number=at, own=own[at]) for at, (draft, run) in enumerate(pairs)]
     sequences = [source.steps for source in sources]
     columns = align(sequences)

@@ -15,6 +15,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import acting_commands, alike
 from tacit.store import open_store
+from tacit.text.tool_calls import Effect
 from tests.unit.learn.attempts import attempt, bash, call, edit, migration, read, the_procedure
 
 COLUMNS = (("due_date", "invoices"), ("paid_at", "payments"), ("sent_at", "letters"), ("seen_at", "visits"))
@@ -157,8 +158,15 @@ def test_runs_are_alike_by_program_and_subcommand_without_values() -> None:
     one, other = (the_procedure(migration(column, table)) for column, table in COLUMNS[:2])
     commands = acting_commands(one.content)
     assert (
-        commands == acting_commands(other.content) == {"manage.py", "write {}/migrations/add_{}.py", "check unittest"}
+        commands
+        == acting_commands(other.content)
+        == {
+            (Effect.WRITE, "manage.py"),
+            (Effect.WRITE, "write {}/migrations/add_{}.py"),
+            (Effect.CHECK, "unittest"),
+        }
     )
     assert alike(commands, acting_commands(other.content))
-    assert not alike(commands, {"check unittest", "npm install"})
-    assert not alike({"check pytest", "check ruff"}, {"check pytest", "check ruff"})
+    assert not alike(commands, {(Effect.CHECK, "unittest"), (Effect.WRITE, "npm install")})
+    checks = {(Effect.CHECK, "pytest"), (Effect.CHECK, "ruff")}
+    assert not alike(checks, checks)

@@ -116,11 +116,11 @@ def test_a_run_that_only_did_what_the_static_skill_says_is_no_procedure(loop: Ta
     write_skill(loop, "ship", "1. `make build`\n2. `make deploy`\n3. `pytest -q`")
     load = call("Skill", {"skill": "ship"}, "Launching skill: ship")
     steps = (load, bash("make build", "built"), bash("make deploy", "deployed"), bash("pytest -q", "3 passed in 0.1s"))
-    loop.capture([session(1, *steps, task="Ship the shop to staging.")])
+    loop.capture([session(1, *steps, task="Deploy the shop to staging.")])
     report = loop.learn()
     assert [each.reasons[0] for each in report.rejected] == ["followed_skill"]
     more = (*steps[:2], bash("make publish-notes", "done"), *steps[2:])
-    assert learned(loop, session(2, *more, task="Ship the shop to staging."))[Kind.PROCEDURE].extends == "ship"
+    assert learned(loop, session(2, *more, task="Deploy the shop to staging."))[Kind.PROCEDURE].extends == "ship"
 
 
 def test_the_export_of_a_learned_skill_is_no_static_skill(loop: Tacit) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tacit.domain.fact import Fact, Purpose
+from tacit.domain.fact import Fact, Topic
 from tacit.domain.outline import CallRecord
 from tacit.domain.scope import Scope
 from tacit.domain.trajectory import Origin
@@ -32,7 +32,7 @@ def facts_of(*sessions: Sequence[tuple[str, bool | None]]) -> list[Fact]:
 
 def test_commands_of_the_project_are_counted_once_a_session() -> None:
     found = facts_of([("make test", True), ("make test", True)], [("make test | tail", True), ("git push", True)])
-    assert [(fact.command, fact.purpose, fact.sessions) for fact in found] == [("make test", Purpose.TEST, 2)]
+    assert [(fact.command, fact.topic, fact.sessions) for fact in found] == [("make test", Topic.TEST, 2)]
     assert found[0].last_used == DAY + timedelta(days=1)
 
 
@@ -81,24 +81,24 @@ def test_a_command_that_is_called_differently_in_two_folders_is_two_facts() -> N
 def test_how_a_log_is_read_is_told_once() -> None:
     runs = [("gh run view 1 --job 2 --log | rg panic", True), ("gh run view 3 --log-failed", True)]
     found = facts_of(*[runs] * 3, [("gh run view 9 --log", True)])
-    assert [(fact.command, fact.purpose) for fact in found] == [("gh run view --log", Purpose.LOG)]
+    assert [(fact.command, fact.topic) for fact in found] == [("gh run view --log", Topic.LOG)]
 
 
 def test_a_repair_and_a_check_of_one_program_are_two_commands() -> None:
     found = facts_of(*[[("vp check", False), ("vp check --fix", True), ("vp check", True)]] * 3)
-    assert {(fact.command, fact.purpose) for fact in found} == {
-        ("vp check", Purpose.CHECK),
-        ("vp check --fix", Purpose.FORMAT),
+    assert {(fact.command, fact.topic) for fact in found} == {
+        ("vp check", Topic.CHECK),
+        ("vp check --fix", Topic.FORMAT),
     }
 
 
 def test_what_comes_before_most_commits_is_told_as_such() -> None:
     session = [("pnpm assist", True), ("git commit -m 'fix(ui): the menu'", True), ("pnpm dev", True)]
-    found = {fact.command: fact.purpose for fact in facts_of(*[session] * 3)}
+    found = {fact.command: fact.topic for fact in facts_of(*[session] * 3)}
     assert found == {
-        "pnpm assist": Purpose.BEFORE_COMMIT,
-        "type(scope): subject": Purpose.COMMIT,
-        "pnpm dev": Purpose.RUN,
+        "pnpm assist": Topic.BEFORE_COMMIT,
+        "type(scope): subject": Topic.COMMIT,
+        "pnpm dev": Topic.RUN,
     }
 
 
@@ -109,12 +109,12 @@ def test_what_installs_or_deploys_is_no_build_and_not_told_as_what_comes_before_
         ("make deploy", True),
         ("git commit -m 'fix: the menu'", True),
     ]
-    found = {fact.command: fact.purpose for fact in facts_of(*[session] * 3)}
-    assert found.pop("type: subject") is Purpose.COMMIT
+    found = {fact.command: fact.topic for fact in facts_of(*[session] * 3)}
+    assert found.pop("type: subject") is Topic.COMMIT
     assert found == {
-        "npm install": Purpose.INSTALL,
-        "make build": Purpose.BEFORE_COMMIT,
-        "make deploy": Purpose.DEPLOY,
+        "npm install": Topic.INSTALL,
+        "make build": Topic.BEFORE_COMMIT,
+        "make deploy": Topic.DEPLOY,
     }
 
 
@@ -133,8 +133,8 @@ def test_how_work_is_published_is_a_fact_where_sessions_agree_on_more_than_the_c
         ]
         for number in range(4)
     ]
-    found = {fact.command: fact.purpose for fact in facts_of(*sessions)}
-    assert found == {"codex/": Purpose.BRANCH, "gh pr create --base main": Purpose.PUBLISH}
+    found = {fact.command: fact.topic for fact in facts_of(*sessions)}
+    assert found == {"codex/": Topic.BRANCH, "gh pr create --base main": Topic.PUBLISH}
 
 
 def test_the_card_groups_by_purpose_and_stays_small() -> None:
@@ -190,7 +190,7 @@ def test_the_card_is_the_agents_own_and_names_its_sources() -> None:
 
 def test_a_program_that_sessions_do_not_find_is_told_until_one_finds_it() -> None:
     missed, found = [("timeout 5 make run", False), ("ls", True)], [("timeout 5 make test", True)]
-    assert [(fact.command, fact.purpose) for fact in facts_of(missed, missed)] == [("timeout", Purpose.MISSING)]
+    assert [(fact.command, fact.topic) for fact in facts_of(missed, missed)] == [("timeout", Topic.MISSING)]
     assert facts_card(facts_of(*[missed] * 2, *[[("ls", True)]] * 10)) != ""
     assert [fact.command for fact in facts_of(missed, missed, found, found)] == ["make test"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.learn.statements import Statement, objections_of, own_words, rule_of, sentences, statements_of
+from tacit.learn.statements import Statement, objections_of, rule_of, sentences, statements_of, typed_words
 from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import attempt, bash, call, reply, say, slip_in
 
@@ -172,7 +172,7 @@ def test_pasted_and_quoted_text_is_not_the_persons_own(text: str) -> None:
 
 def test_note_of_the_client_is_cut_off() -> None:
     note = "Note: The user's next message may contain a correction or preference. Always pay attention."
-    assert own_words(f"Never use tabs.\n\n{note}") == "Never use tabs."
+    assert typed_words(f"Never use tabs.\n\n{note}") == "Never use tabs."
 
 
 def test_what_a_tool_or_the_agent_wrote_before_is_only_passed_on() -> None:

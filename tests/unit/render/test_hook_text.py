@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.fact import Fact, Purpose
+from tacit.domain.fact import Fact, Topic
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.learn.project_facts import MAX_TOKENS, facts_card
@@ -116,7 +116,7 @@ def test_a_long_line_is_cut_between_words_and_names_where_the_rest_is() -> None:
 
 def test_a_card_has_a_line_per_purpose_within_its_limit() -> None:
     facts = [
-        Fact(command=f"make target-{n}", purpose=list(Purpose)[1 + n % 3], likelihood=0.9 - n / 100) for n in range(60)
+        Fact(command=f"make target-{n}", topic=list(Topic)[1 + n % 3], likelihood=0.9 - n / 100) for n in range(60)
     ]
     text = facts_card(facts)
     assert 0 < estimate_tokens(text) <= MAX_TOKENS

@@ -16,7 +16,7 @@ from tacit.text.value_lookup import (
     leaves_of,
     named_in,
     one_of,
-    plain,
+    value_text,
     resolve,
     shape_of,
     stands_in,
@@ -151,10 +151,10 @@ def test_what_is_not_known_equals_nothing() -> None:
 
 
 def test_a_number_and_its_text_are_the_same() -> None:
-    assert plain(2.0) == plain("2")
-    assert plain("A-1 ") == plain("a-1")
-    assert plain(True) == plain("true")
-    assert plain("2.05") != plain("2")
+    assert value_text(2.0) == value_text("2")
+    assert value_text("A-1 ") == value_text("a-1")
+    assert value_text(True) == value_text("true")
+    assert value_text("2.05") != value_text("2")
 
 
 @pytest.mark.parametrize(

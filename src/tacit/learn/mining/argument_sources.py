@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.text.tool_calls import leaves, tool_call
-from tacit.text.value_lookup import Leaf, field_of, is_mentioned, leaves_of, plain, stands_in
+from tacit.text.value_lookup import Leaf, field_of, is_mentioned, leaves_of, stands_in, value_text
 
 _MAX_ANSWERS = 60
 """The latest answers before a call that are searched. Larger: older sources are found; time grows with it."""
@@ -89,7 +89,7 @@ class KnownBeforeCall:
 
     def places_of(self, values: Sequence[Any]) -> set[tuple[str, str]]:
         """Return the places that held all these values."""
-        found = [self._places.get(plain(value), set()) for value in values]
+        found = [self._places.get(value_text(value), set()) for value in values]
         return set.intersection(*found) if found else set()
 
     def span_of_words(self, value: Any) -> Span:
@@ -116,12 +116,12 @@ def known_before(occurrence: Occurrence) -> KnownBeforeCall:
     call.user_messages = tuple(user_messages)
     left = _MAX_VALUES
     for step in reversed(before[-_MAX_ANSWERS:]):
-        given = {(name, plain(value)) for name, value in leaves(step.arguments)}
+        given = {(name, value_text(value)) for name, value in leaves(step.arguments)}
         found = leaves_of(step.observation, most=_MAX_LEAVES)[:left] if left else ()
         left -= len(found)
         for leaf in found:
             name = re.split(r"\.|\[\]", leaf.path.removesuffix("[]"))[-1]
-            place, text = (step.tool, leaf.path), plain(leaf.value)
+            place, text = (step.tool, leaf.path), value_text(leaf.value)
             answer = AnswerValue(leaf=leaf, step=step.index, echo=(name, text) in given)
             call.answer_values.setdefault(place, []).append(answer)
             call._places.setdefault(text, set()).add(place)
@@ -144,7 +144,7 @@ class SelectionRule:
         found = field_of(leaf, self.field)
         if found is None:
             return False
-        return plain(found) == self.value if self.value else call.mentioned(found)
+        return value_text(found) == self.value if self.value else call.mentioned(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,14 +181,17 @@ def measure_source(tool: str, path: str, used: Used, *, rules: tuple[SelectionRu
     covered = exact = echo = order = 0.0
     for call, values in used:
         answer_values = bare.answer_values(call)
-        wanted, offered = {plain(value) for value in values}, {plain(answer.leaf.value) for answer in answer_values}
+        wanted, offered = (
+            {value_text(value) for value in values},
+            {value_text(answer.leaf.value) for answer in answer_values},
+        )
         if not wanted <= offered:
             continue
         covered += call.weight
         if len(offered) > len(wanted):
             offered = {text for text in offered if call.stated(text)} or offered
         exact += call.weight * (offered == wanted)
-        meant = [answer for answer in answer_values if plain(answer.leaf.value) in wanted]
+        meant = [answer for answer in answer_values if value_text(answer.leaf.value) in wanted]
         echo += call.weight * all(answer.echo for answer in meant)
         order += call.weight * min(answer.step for answer in meant)
     return ArgumentSource(
@@ -233,17 +236,17 @@ def _rules(source: ArgumentSource, used: Used) -> Iterator[SelectionRule]:
     fields: dict[str, Counter[str]] = {}
     attempts: dict[tuple[str, str], set[str]] = {}
     for call, values in used:
-        wanted = {plain(value) for value in values}
+        wanted = {value_text(value) for value in values}
         for answer in source.answer_values(call):
-            if plain(answer.leaf.value) not in wanted:
+            if value_text(answer.leaf.value) not in wanted:
                 continue
             for record in answer.leaf.records:
                 for name, value in record.items():
                     if isinstance(value, dict | list) or value is None or _ODD_FIELD.search(name):
                         continue
-                    fields.setdefault(name, Counter())[plain(value)] += 1
+                    fields.setdefault(name, Counter())[value_text(value)] += 1
                     if not call.stated(value):
-                        attempts.setdefault((name, plain(value)), set()).add(call.occurrence.trajectory.id)
+                        attempts.setdefault((name, value_text(value)), set()).add(call.occurrence.trajectory.id)
     taken = {rule.field for rule in source.rules}
     usual = sorted(fields, key=lambda name: (-fields[name].total(), name))[:_MAX_FIELDS]
     for name in (name for name in usual if name not in taken):

@@ -29,7 +29,7 @@ _MOSTLY = 0.5
 """The share of calls whose value was named before; from there a value is a parameter and gives no pattern of its own."""
 _FEW_VALUES = 5
 """Values of an argument that give a pattern each. Larger: many skills for one tool."""
-_PARTICULAR = re.compile(r"\d{3}|@")
+_ID_OR_ADDRESS = re.compile(r"\d{3}|@")
 """An id or address. Skills are named after fixed values, so that these must not be of one person or record."""
 _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
@@ -210,7 +210,9 @@ def _single_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> lis
 
 def _may_be_private(value: str, tasks: Collection[str]) -> bool:
     """Whether a value may belong to one person or record and must not be part of a name."""
-    return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
+    return len(tasks) < MIN_SUPPORT and bool(
+        _ID_OR_ADDRESS.search(value) or (len(tasks) < 2 and _CAPITAL.search(value))
+    )
 
 
 def _is_named(value: str, task: str, shown: set[str]) -> bool:

@@ -33,7 +33,7 @@ from tacit.learn.mining.argument_sources import (
 )
 from tacit.learn.mining.call_patterns import root_of
 from tacit.learn.values import EMAIL, first_free
-from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
+from tacit.text.value_lookup import FREE, TASK, one_of, shape_of, value_text, values_of_shape
 
 __all__ = ["GeneralCall", "Occurrence", "generalise_call"]
 
@@ -48,6 +48,8 @@ _MAJORITY = 0.5
 """The share of calls that must give an argument, and that a source must explain. Smaller: rare sources win by chance."""
 _MAX_CHOICES = 8
 """Values of an argument that are listed as choices. Larger: names and amounts look like choices."""
+_MIN_COVERED = 0.9
+"""The share of an argument's values that the choices must cover. Smaller: an open set looks like a few choices."""
 _MAX_SPANS = 12
 """Spans that are stored per parameter."""
 _MAX_ROWS = 50
@@ -146,7 +148,9 @@ def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
                 for value in _values_of(argument_at(one.step.arguments, path))
             )
             marks += [
-                ("id", plain(value)) for value in values if _is_record_value(value) and shape_of(str(value)) != "<date>"
+                ("id", value_text(value))
+                for value in values
+                if _is_record_value(value) and shape_of(str(value)) != "<date>"
             ]
         for mark in marks:
             parent[root_of(parent, index)] = root_of(parent, first.setdefault(mark, index))
@@ -255,7 +259,7 @@ def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[b
     exact = sum(
         call.weight
         for call, values in stated
-        if set(map(plain, values_of_shape(call.task_text, shape))) == set(map(plain, values))
+        if set(map(value_text, values_of_shape(call.task_text, shape))) == set(map(value_text, values))
     )
     return shape, share + _EXACT * exact / total, in_task
 
@@ -263,8 +267,8 @@ def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[b
 def _holding_answers(source: ArgumentSource, used: Used) -> Iterator[tuple[KnownBeforeCall, AnswerValue]]:
     """Yield the calls whose value the source held, each with the earliest answer that held it."""
     for call, values in used:
-        wanted = {plain(value) for value in values}
-        found = [answer for answer in source.answer_values(call) if plain(answer.leaf.value) in wanted]
+        wanted = {value_text(value) for value in values}
+        found = [answer for answer in source.answer_values(call) if value_text(answer.leaf.value) in wanted]
         if found:
             yield call, min(found, key=lambda answer: answer.step)
 
@@ -292,7 +296,7 @@ def _choices(used: Used) -> tuple[str, ...]:
     }
     general = [value for value, calls in words.items() if _is_general(value, calls)]
     covered = sum(len(groups[value]) for value in general)
-    if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
+    if not 2 <= len(general) <= _MAX_CHOICES or covered < _MIN_COVERED * sum(map(len, groups.values())):
         return ()
     return tuple(sorted(general, key=lambda value: (-len(groups[value]), value)))
 

@@ -22,7 +22,7 @@ from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
 """Characters of a value in an answer that is taken out of a task. Smaller: everyday words are taken out."""
-_PARTICULAR = re.compile(r"\d|@|^[A-Z]")
+_NAME_OR_ID = re.compile(r"\d|@|^[A-Z]")
 """A digit, an address sign or a capital: such a value is left out of the words that cues are learned from."""
 _NAME_OR_NUMBER = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _IDENTIFIER = re.compile(r"#?(?<![\w{])(?=[\w-]*\d{3})(?=[\w-]*[^\W\d]|[\w-]*\d{4})[\w-]*\w")
@@ -55,7 +55,7 @@ def general_task(outline: Outline, names: Collection[str] = ()) -> str:
 
 def impersonal_task(outline: Outline, names: Collection[str] = ()) -> str:
     """Return the task without anything that names a particular person or thing."""
-    particular = [value for value, _ in _longest_first(outline) if _PARTICULAR.search(value)]
+    particular = [value for value, _ in _longest_first(outline) if _NAME_OR_ID.search(value)]
     return _replace_all(outline.task, dict.fromkeys([*particular, *names], " "))
 
 

@@ -28,7 +28,8 @@ BEAM = 24
 CONTRASTED = 3
 """Attempts without the pattern that must have taken a reading: a reading taken only with the pattern is no evidence."""
 EARNED = 3
-"""Attempts that a further predicate must separate to be worth its cost; fewer where there are few attempts."""
+"""Attempts that a further predicate must separate to be worth its cost; of few attempts, one in EARNED_SHARE."""
+EARNED_SHARE = 20
 MAX_ALIKE = 6
 MAX_DISTINCT = 300
 """Predicates kept of those that hold in the same attempts, and different sets of attempts kept; they bound the time."""
@@ -215,7 +216,7 @@ class _CaseSearch:
         ]
         front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
         found = front[: BEAM * 2]
-        earned = min(EARNED, max(1, compared.bit_count() // 20))
+        earned = min(EARNED, max(1, compared.bit_count() // EARNED_SHARE))
         for _ in range(MAX_LITERALS - 1):
             if any(not rule.against and not positive & ~rule.covers for rule in found):
                 break  # no other predicate can improve it

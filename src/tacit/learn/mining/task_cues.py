@@ -1,8 +1,8 @@
 """Learns, per skill, the task words that speak for and against it, from successful runs.
 
-Least squares on the features of `text.cues`, regularised towards the words of the skill's name: with little evidence the
-name decides, with much the evidence does. Texts of common words count less, so that a frequent task does not dominate. The
-strongest cues are kept.
+Ridge regression on the features of `text.cues`, towards initial weights of the words of the skill's name: with little evidence
+the name decides, with much the evidence does. Texts of common words count less, so that a frequent task does not dominate.
+The strongest cues are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.text.cues import features, words_of
 
 MAX_CUES = 40
 """Cues kept per skill, including the bias. Larger: larger skills. `score_retail` and `score_bfcl` watch these numbers."""
-_CAUTION = 1.0
+_RIDGE = 1.0
 """The regularisation: larger, and it takes more evidence to move a weight away from its initial value."""
 _NAMED = 0.5
 """The initial weight of a word of a skill's name, if no other name contains it. 0: names say nothing."""
@@ -31,8 +31,9 @@ _RARE = 0.001
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    values: Mapping[str, float]
+    features: Mapping[str, float]
     used: frozenset[int]
+    """The skills that were used, by number."""
     weight: float
 
 
@@ -51,7 +52,7 @@ def learn_cues(
     total = sum(row.weight for row in rows)
     usual = [sum(row.weight for row in rows if at in row.used) / total for at in range(len(names))]
     prior = _prior([(called or {}).get(name, name) for name in names])
-    learned = _fit(rows, usual, prior)
+    learned = _fit(rows, bias=usual, initial=prior)
     return {name: _cues(learned[at], usual=usual[at]) for at, name in enumerate(names)}
 
 
@@ -81,40 +82,37 @@ def _prior(called: Sequence[str]) -> list[dict[str, float]]:
 
 
 def _fit(
-    rows: Sequence[_Sample], usual: Sequence[float], prior: Sequence[Mapping[str, float]]
+    samples: Sequence[_Sample], *, bias: Sequence[float], initial: Sequence[Mapping[str, float]]
 ) -> list[dict[str, float]]:
     """Fit all weights of all skills by dual coordinate descent in a fixed order."""
     weights: dict[str, dict[int, float]] = defaultdict(dict)
-    for at, named in enumerate(prior):
-        for word, value in named.items():
-            weights[word][at] = value
-    paid: list[dict[int, float]] = [{} for _ in rows]
-    for _ in range(min(_MOST_ROUNDS, max(_LEAST_ROUNDS, _VISITS // len(rows)))):
-        worst = 0.0
-        for row, mine in zip(rows, paid, strict=True):
-            caution = _CAUTION / row.weight
-            size = sum(value * value for value in row.values.values()) + caution
-            reached = list(usual)
-            for term, value in row.values.items():
-                for at, weight in weights.get(term, {}).items():
-                    reached[at] += weight * value
-            for at, value in enumerate(reached):
-                error = (at in row.used) - value - caution * mine.get(at, 0.0)
+    for skill, words in enumerate(initial):
+        for word, weight in words.items():
+            weights[word][skill] = weight
+    duals: list[dict[int, float]] = [{} for _ in samples]
+    for _ in range(min(_MOST_ROUNDS, max(_LEAST_ROUNDS, _VISITS // len(samples)))):
+        largest_error = 0.0
+        for sample, dual in zip(samples, duals, strict=True):
+            ridge = _RIDGE / sample.weight
+            norm = sum(value * value for value in sample.features.values()) + ridge
+            predicted = list(bias)
+            for term, value in sample.features.items():
+                for skill, weight in weights.get(term, {}).items():
+                    predicted[skill] += weight * value
+            for skill, prediction in enumerate(predicted):
+                error = (skill in sample.used) - prediction - ridge * dual.get(skill, 0.0)
                 if abs(error) < _ENOUGH:
                     continue
-                worst = max(worst, abs(error))
-                change = error / size
-                mine[at] = mine.get(at, 0.0) + change
-                for term, part in row.values.items():
-                    known = weights[term]
-                    known[at] = known.get(at, 0.0) + change * part
-        if not worst:
+                largest_error = max(largest_error, abs(error))
+                change = error / norm
+                dual[skill] = dual.get(skill, 0.0) + change
+                for term, value in sample.features.items():
+                    weights[term][skill] = weights[term].get(skill, 0.0) + change * value
+        if not largest_error:
             break
-    learned: list[dict[str, float]] = [{} for _ in usual]
-    for term, known in weights.items():
-        for at, weight in known.items():
-            learned[at][term] = weight
-    return learned
+    return [
+        {term: by_skill[skill] for term, by_skill in weights.items() if skill in by_skill} for skill in range(len(bias))
+    ]
 
 
 def _cues(weights: Mapping[str, float], *, usual: float) -> tuple[Cue, ...]:

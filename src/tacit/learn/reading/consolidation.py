@@ -17,7 +17,7 @@ from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import CALL_TAG, MADE_BY_READING, RULE_KINDS, Kind, Provenance, SkillContent, SkillVersion
 from tacit.domain.trajectory import Origin, lowest
-from tacit.learn.reading.proposals import STORED_AS, Proposal, ProposedKind, SupportedProposal, plain
+from tacit.learn.reading.proposals import STORED_AS, Proposal, ProposedKind, SupportedProposal, normalised
 from tacit.learn.wording import slug
 from tacit.text.command_forms import command_forms
 from tacit.text.error_signatures import masked_line, tells
@@ -100,7 +100,7 @@ def group_alike(supported: Sequence[SupportedProposal]) -> list[ProposalGroup]:
 def _is_alike(left: ProposalGroup, right: ProposalGroup) -> bool:
     if STORED_AS[left.best.kind] is not STORED_AS[right.best.kind]:
         return False
-    commands = set(map(plain, _CODE.findall(left.shown))), set(map(plain, _CODE.findall(right.shown)))
+    commands = set(map(normalised, _CODE.findall(left.shown))), set(map(normalised, _CODE.findall(right.shown)))
     if all(commands) and not overlap(*commands):
         return False
     return jaccard(left.terms, right.terms) >= ALIKE
@@ -182,7 +182,7 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 def _reword(group: ProposalGroup, text: Any, title: Any) -> None:
     """Use the model's sentence where the joined proposals have its names and nearly all its words."""
     text, title = (" ".join(each.split()) if isinstance(each, str) else "" for each in (text, title))
-    known = " ".join(plain(f"{m.proposal.text} {m.proposal.title} {m.proposal.check}") for m in group.members)
+    known = " ".join(normalised(f"{m.proposal.text} {m.proposal.title} {m.proposal.check}") for m in group.members)
     named = [*_CODE.findall(text), *re.findall(r"(?<![\w-])--?\w[\w-]*|\S+/\S+|\d\d+", text)]
     if re.fullmatch(r"[\w' .:/-]{6,80}", title):
         group.title = title
@@ -190,7 +190,7 @@ def _reword(group: ProposalGroup, text: Any, title: Any) -> None:
     is_known = len(words - term_set(known)) <= MAX_NEW_WORDS * len(words)
     if not text or len(text) > MAX_DESCRIPTION or not is_known or redact(text).found:
         return
-    if all(plain(name).strip(" .,;:()") in known for name in named):
+    if all(normalised(name).strip(" .,;:()") in known for name in named):
         group.text = text
 
 

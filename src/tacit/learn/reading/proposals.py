@@ -35,6 +35,8 @@ MAX_FIELD = 400
 MAX_EVIDENCE = 6
 MIN_PART = 5
 """Characters of a word that counts also where it is found as a part of another one."""
+MAX_BORROWED = 0.1
+"""The share of a text's words that only texts from outside have. Larger: paraphrases of instructions pass as the agent's."""
 MIN_QUOTE = 8
 """Characters of a quote that proves something."""
 
@@ -204,12 +206,12 @@ def _passages(record: SessionRecord) -> Iterator[Passage]:
         for part, text in each.parts:
             persons = each.is_persons if part == "text" else part == "observation" and each.holds_answer_of_person
             if not persons:
-                yield Passage(each, part, text, plain(text), origins.origin_of(each.span(part)))
+                yield Passage(each, part, text, normalised(text), origins.origin_of(each.span(part)))
                 continue
             typed, pasted = typed_and_pasted(text)
-            yield Passage(each, part, typed, plain(typed), Origin.USER)
+            yield Passage(each, part, typed, normalised(typed), Origin.USER)
             if pasted:
-                yield Passage(each, part, pasted, plain(pasted), Origin.EXTERNAL)
+                yield Passage(each, part, pasted, normalised(pasted), Origin.EXTERNAL)
 
 
 class RecordCheck:
@@ -243,7 +245,7 @@ class RecordCheck:
 
     @cached_property
     def _trusted_words(self) -> str:
-        return plain(self._trusted)
+        return normalised(self._trusted)
 
     @cached_property
     def _foreign_terms(self) -> frozenset[str]:
@@ -298,7 +300,7 @@ class RecordCheck:
         """Yield the whole lines that a quote stands in: it may leave out what turns their meaning round."""
         for piece in _pieces(quote):
             for found in self._passages_with(piece):
-                yield from (line for line in found.raw.splitlines() if piece in plain(line))
+                yield from (line for line in found.raw.splitlines() if piece in normalised(line))
 
     def _without_unknown_names(self, proposal: Proposal) -> Proposal:
         """Empty what stands beside the sentence where the record lacks its names, or the person and the agent its words."""
@@ -333,8 +335,8 @@ class RecordCheck:
             if not self._has(code):
                 return coded(ProposalFault.NOT_IN_RECORD, text=code[:80])
         bare = _CODE.sub(" ", written)
-        for match in _PARTICULAR.finditer(bare):
-            thing = plain(match.group().rstrip(".,:;)"))
+        for match in _NAMED_THING.finditer(bare):
+            thing = normalised(match.group().rstrip(".,:;)"))
             if thing and thing not in self._all:
                 return coded(ProposalFault.NOT_IN_RECORD, text=thing[:80])
         for compound in _COMPOUND.findall(bare):
@@ -343,15 +345,15 @@ class RecordCheck:
         return None
 
     def _has(self, code: str) -> bool:
-        text = plain(_PLACEHOLDER.sub(" ", code))
-        if not text or text in self._all or plain(code) in self._all:
+        text = normalised(_PLACEHOLDER.sub(" ", code))
+        if not text or text in self._all or normalised(code) in self._all:
             return True
         parts = {word for word in _WORD.findall(text) if len(word) < MIN_PART or word not in self._all}
         return all(pattern.search(self._all) for pattern in _whole_words(" ".join(parts)))
 
     def _is_assembled(self, code: str) -> bool:
         """Whether the words of a command stand together in no text of the record."""
-        words = _whole_words(plain(_PLACEHOLDER.sub(" ", code)))
+        words = _whole_words(normalised(_PLACEHOLDER.sub(" ", code)))
         return not any(all(word.search(each.text) for word in words) for each in self._passages)
 
     def _without_wrong_claims(self, proposal: Proposal) -> Proposal:
@@ -361,7 +363,7 @@ class RecordCheck:
         call is warned of, and no error brings it back.
         """
         is_failure = any(end is not True for end in self._endings(proposal.fails))
-        error = proposal.error if all(plain(each) in self._all for each in _GAP.split(proposal.error)) else ""
+        error = proposal.error if all(normalised(each) in self._all for each in _GAP.split(proposal.error)) else ""
         works = "" if self._always_failed(proposal.works) and not _claims_fix(proposal) else proposal.works
         return replace(proposal, fails=proposal.fails if is_failure else "", works=works, error=error)
 
@@ -377,16 +379,16 @@ class RecordCheck:
 
     def _endings(self, command: str) -> Iterator[bool | None]:
         """Yield how the calls ended that contain a command."""
-        wanted = plain(command)
+        wanted = normalised(command)
         for each in self._record.steps if len(wanted) >= 3 else ():
-            if each.step.is_action and each.call.kind is ToolKind.SHELL and wanted in plain(each.call.command):
+            if each.step.is_action and each.call.kind is ToolKind.SHELL and wanted in normalised(each.call.command):
                 yield proven_end(each.call)
 
     def origin_of_text(self, text: str) -> Origin:
         """Return external for what may be in the words of others, and for a command that nobody wrote as a whole."""
         if any(map(self._is_assembled, _CODE.findall(text))):
             return Origin.EXTERNAL
-        named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(text))
+        named = (normalised(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(text))
         is_foreign = any(word not in self._trusted_words for code in named for word in _WORD.findall(code))
         is_reversed = self._was_instructed and not self._denies(text)
         return Origin.EXTERNAL if is_foreign or is_reversed or self._is_borrowed(text) else Origin.AGENT
@@ -399,7 +401,7 @@ class RecordCheck:
         words = term_set(text) - _SAYS_NOTHING
         unknown = words - self._trusted_terms
         others = unknown if self._was_instructed else unknown & self._foreign_terms
-        return not words or len(others) > 0.1 * len(words)
+        return not words or len(others) > MAX_BORROWED * len(words)
 
     def _denies(self, text: str) -> bool:
         """Whether the person or the agent said no to all that a text says no to."""
@@ -410,8 +412,8 @@ class RecordCheck:
 def _pieces(quote: Quote) -> list[str]:
     """Return the parts of a quote that must be found."""
     words = _FRAME.sub("", quote.text)
-    pieces = [piece for piece in map(plain, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
-    return pieces[:2] or [plain(words)]
+    pieces = [piece for piece in map(normalised, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
+    return pieces[:2] or [normalised(words)]
 
 
 def _whole_words(text: str) -> list[re.Pattern[str]]:
@@ -422,7 +424,7 @@ def _claims_fix(proposal: Proposal) -> bool:
     return proposal.kind is ProposedKind.LESSON and bool(proposal.fails or proposal.error)
 
 
-def plain(text: str) -> str:
+def normalised(text: str) -> str:
     """Return a text in lower case with single blanks and without quotation marks, to be compared."""
     return " ".join(_MARKS.sub("", text.casefold().replace("⏎", " ")).split())
 
@@ -437,7 +439,7 @@ _REDACTED = re.compile(r"<redacted:[\w-]+>")
 _PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…|\*+|(?<![\w-])[A-Z]{4,}(?![\w-])")
 """What stands for something else in a command: `<name>`, `{name}`, `*`, `NAME`."""
 _WORD = re.compile(r"[^\W_][\w.+:@/-]*[^\W_]|[^\W_]")
-_PARTICULAR = re.compile(
+_NAMED_THING = re.compile(
     r"https?://\S+|(?<![\w/-])--[a-z][\w-]+|(?<!\w)[\w.-]+(?:/[\w.-]+)+|(?<![\w.])\d[\d.,]*\d(?!\w)|"
     r"(?<![\w./@-])[A-Za-z][\w-]*(?:\.[\w-]+)*\.[\w-]{2,}|(?<![\w-])-[A-Za-z](?![\w-])|\b[A-Za-z]\w*(?:_\w+|\d\w*)|"
     r"\b(?:[a-z]+|[A-Z][a-z]+(?=[A-Z][a-z]))[A-Z]\w*"

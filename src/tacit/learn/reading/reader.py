@@ -74,6 +74,8 @@ MAX_TITLE = 80
 MAX_KNOWN_TOKENS = 500
 MAX_KNOWN = 12
 """Known items that are listed with a digest: more of them cost tokens in every call."""
+MIN_FIT = 0.3
+"""The share of a known item's words that a part must have for the item to be listed. Set by hand."""
 _VENDORS = {
     "claude-code": "anthropic",
     "codex": "openai",
@@ -441,7 +443,7 @@ def _known_lines(part: str, known: Sequence[SkillVersion]) -> list[str]:
     for fit, each in near[:MAX_KNOWN]:
         line = f"known: {each.name}: {' '.join(each.content.description.split())[:200]}"
         room -= estimate_tokens(line)
-        if fit < 0.3 or room < 0:
+        if fit < MIN_FIT or room < 0:
             break
         lines.append(line)
     return lines
