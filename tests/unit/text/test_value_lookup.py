@@ -16,11 +16,11 @@ from tacit.text.value_lookup import (
     leaves_of,
     named_in,
     one_of,
-    value_text,
     resolve,
     shape_of,
     stands_in,
     value_at,
+    value_text,
     values_of_shape,
 )
 
