@@ -14,7 +14,7 @@ from tacit.config.signing_key import has_key
 from tacit.domain.care import CareKind
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.domain.evidence import Reliability
-from tacit.domain.fact import Purpose
+from tacit.domain.fact import Topic
 from tacit.domain.lifecycle import WAITING, Status
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion
@@ -370,7 +370,7 @@ def facts(ctx: PageContext) -> dict[str, Any]:
     own = [each.version.id for each in found if each.version.name == CARD]
     card = candidate(ctx, own[0]) if own else None
     others = [_row(each) for each in ctx.visible(found) if each.version.name != CARD]
-    return {"card": card, "others": others, "count": count, "purposes": list(Purpose)}
+    return {"card": card, "others": others, "count": count, "purposes": list(Topic)}
 
 
 def playground(ctx: PageContext, *, task: str, error: str, as_hook: bool) -> dict[str, Any]:
