@@ -59,11 +59,23 @@ Attempt = Callable[[SkillContent, Path], Check]
 
 
 def record_dependencies(store: Store, project: Path, look: Look, *, at: datetime) -> int:
-    """Record what usable skills rely on, for those that have no record yet; return how many were recorded."""
-    known = {remark.subject for remark in store.remarks(about=About.CONTRACT)}
-    new = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id not in known]
-    wanted = {stored.version.id: requirements_of(stored.version.content) for stored in new}
-    found = {version_id: look(needs, project) for version_id, needs in wanted.items() if not needs.is_empty}
+    """Record what usable skills rely on, for those that have no record yet; return how many were recorded.
+
+    A version relies on the files and targets that the versions it was made of had, even where they are missing by now.
+    """
+    known = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
+    found: dict[str, FoundRequirements] = {}
+    for version in (stored.version for stored in store.catalogue(statuses=RECALLABLE)):
+        needs = requirements_of(version.content)
+        if version.id in known or needs.is_empty:
+            continue
+        here = look(needs, project)
+        earlier = [unpack(known[each].encode("utf-8"), FoundRequirements) for each in version.parents if each in known]
+        found[version.id] = dataclasses.replace(
+            here,
+            files=tuple(dict.fromkeys((*here.files, *(file for each in earlier for file in each.files)))),
+            targets=tuple(dict.fromkeys((*here.targets, *(target for each in earlier for target in each.targets)))),
+        )
     with store.transaction():
         for version_id, state in found.items():
             store.add(_contract_remark(version_id, state, at))

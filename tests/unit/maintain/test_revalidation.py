@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,21 @@ def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -
     assert care.reasons == (coded("file_missing", path="tools/tag.py"),)
     assert care.move is not None
     assert (care.move.version_id, care.move.after) == (version_id, Status.STALE)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_next_version_relies_on_what_the_one_before_had(loop: Tacit, tmp_path: Path, keeps: bool) -> None:
+    first = loop.version(approved(loop))
+    revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW)
+    steps = first.version.content.steps if keeps else first.version.content.steps[:1]
+    changed = dataclasses.replace(first.version.content, description="Another text", steps=steps)
+    child = loop.propose(changed, by="ann", origin=Origin.USER, revises=first).version_id
+    loop.review(child, "approve", by="ann")
+    gone = finds(programs={"make": "1.0", "python": "1.0"}, targets=("make release",))
+    revalidation.record_dependencies(loop.context.store, tmp_path, gone, at=later(1))
+    found = revalidation.contracts(loop.context.store, tmp_path, gone, at=later(2))
+    reasons = {care.move.version_id: care.reasons for care in found if care.move}
+    assert reasons.get(child, ()) == ((coded("file_missing", path="tools/tag.py"),) if keeps else ())
 
 
 def test_a_program_that_is_missing_here_is_only_reported(loop: Tacit, tmp_path: Path) -> None:
