@@ -107,11 +107,6 @@ def test_eighty_columns_cut_nothing_off(shop: Terminal) -> None:
     assert "…" not in told
 
 
-def test_a_plot_without_figures_says_what_is_missing(shop: Terminal, tmp_path: Path) -> None:
-    done = shop.run("stats", "--plot", str(tmp_path / "x.png"))
-    assert done.code == 2
-
-
 def test_the_chain_is_still_there(shop: Terminal) -> None:
     assert "approval" in shop.run("history", loop_version(shop), "--chain").out
 

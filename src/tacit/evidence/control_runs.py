@@ -5,8 +5,8 @@ a run in which the skill would have been shown. `unproven` decides how often a s
 
 Lift is what a skill adds to a run, as an interval from control runs, or not known yet. Only runs that took part in a draw
 are compared, each in the arm it was drawn into, whether it followed the skill or not (intention to treat). Only verified
-outcomes count, and of one session the first run. Estimates of keys (models, scopes) with few runs are shrunk towards the
-other keys. The intervals hold for a single look; repeated looks are tested in `maintain.status_changes`.
+outcomes count, and of one session the first run. The intervals hold for a single look; repeated looks are tested in
+`maintain.status_changes`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ from tacit.text.field_texts import field_texts
 
 LEAST_RUNS = 10
 """Runs with the skill, and runs without it, that are needed before anything is claimed."""
-LEAST_OF_A_KEY = 5
-"""Runs of one model or scope, in both arms together, that are needed before it is reported."""
 
 
 class Measure(StrEnum):
@@ -56,11 +54,6 @@ class Measure(StrEnum):
     def is_ratio(self) -> bool:
         """Whether it is a ratio to the runs without the skill: −0.2 means a fifth less."""
         return self in (Measure.STEPS, Measure.TOKENS)
-
-    @property
-    def spread(self) -> float:
-        """The least standard deviation assumed between keys of one skill: 15 points or 15 %, a quarter of a retry."""
-        return 0.25 if self is Measure.RETRIES else 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,28 +98,11 @@ def lift(
 
 
 def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_of) -> dict[str, Lift]:
-    """Return the lift for each key (a model, a scope), shrunk towards the other keys where a key has few runs.
-
-    Keys are assumed to differ by `Measure.spread`, or by more where the runs show it. No key is reported before the
-    whole is known.
-    """
-    runs = _runs(evidence, session)
+    """Return the lift for each key (a model, a scope), from its own runs alone."""
     split: dict[str, list[Evidence]] = {}
-    for row in runs:
+    for row in _runs(evidence, session):
         split.setdefault(key(row), []).append(row)
-    if len(split) < 2:
-        return {name: lift(rows) for name, rows in split.items()}
-    found: dict[str, dict[Measure, LiftDifference | None]] = {name: {} for name in split}
-    for measure in Measure if _enough(runs) else ():
-        own = {name: _compared(rows, measure) for name, rows in split.items()}
-        spread = max(measure.spread, scatter([each for each in own.values() if each is not None]))
-        for name, rows in split.items():
-            others = _compared([row for row in runs if key(row) != name], measure)
-            shrunk = own[name]
-            if others is not None:
-                shrunk = shrunk_estimate(own[name], others, spread=spread, count=len(split) - 1)
-            found[name][measure] = shrunk if len(rows) >= LEAST_OF_A_KEY else None
-    return {name: _lift_of(rows, found[name]) for name, rows in sorted(split.items())}
+    return {name: lift(rows) for name, rows in sorted(split.items())}
 
 
 def _lift_of(runs: Sequence[Evidence], found: Mapping[Measure, LiftDifference | None]) -> Lift:
@@ -274,38 +250,6 @@ def mean_difference(strata: Sequence[Arms]) -> LiftDifference | None:
     free = sum(parts) ** 2 / (parts[0] ** 2 / first_free + parts[1] ** 2 / second_free)
     reach = student(0.975, free) * error
     return LiftDifference(value=value, low=value - reach, high=value + reach)
-
-
-def shrunk_estimate(own: LiftDifference | None, others: LiftDifference, *, spread: float, count: int) -> LiftDifference:
-    """Return the estimate for one key, shrunk towards that of `count` other keys.
-
-    Keys are assumed to vary around a common value by `spread`. The others then give a prior for this key, as wide as
-    they are uncertain and as keys vary; prior and own data are combined by their precision.
-    """
-    forecast = _error(others) ** 2 + spread**2 * (1 + 1 / count)
-    centre = (others.low + others.high) / 2
-    precision, value = 1 / forecast, centre / forecast
-    if own is not None:
-        sure = 1 / max(_error(own) ** 2, 1e-12)
-        precision, value = precision + sure, value + sure * (own.low + own.high) / 2
-    middle, reach = value / precision, Z_95 / math.sqrt(precision)
-    return LiftDifference(value=middle, low=middle - reach, high=middle + reach)
-
-
-def scatter(intervals: Sequence[LiftDifference]) -> float:
-    """Return the variation between keys beyond chance (DerSimonian and Laird); 0 where chance explains it."""
-    if len(intervals) < 2:
-        return 0.0
-    sure = [1 / max(_error(each) ** 2, 1e-12) for each in intervals]
-    middles = [(each.low + each.high) / 2 for each in intervals]
-    mean = math.fsum(s * m for s, m in zip(sure, middles, strict=True)) / math.fsum(sure)
-    seen = math.fsum(s * (m - mean) ** 2 for s, m in zip(sure, middles, strict=True))
-    scale = math.fsum(sure) - math.fsum(s * s for s in sure) / math.fsum(sure)
-    return math.sqrt(max(0.0, (seen - (len(intervals) - 1)) / scale)) if scale > 0 else 0.0
-
-
-def _error(interval: LiftDifference) -> float:
-    return (interval.high - interval.low) / (2 * Z_95)
 
 
 def _spread(arms: Sequence[Sequence[float]]) -> tuple[float, int] | None:
@@ -464,20 +408,15 @@ class MeasuredLift:
 
 
 def measure(store: Store, stored: StoredVersion, *, model: str = "") -> MeasuredLift:
-    """Compare the runs with a skill and its control runs; of one model only, if it is named.
-
-    The estimate of a model with few runs is shrunk towards the others.
-    """
+    """Compare the runs with a skill and its control runs; of one model only, if it is named."""
     versions = [held.version.id for held in store.versions(stored.skill.id)]
     found = store.evidence(versions)
     rows = [row for version_id in versions for row in found[version_id]]
-    own, naming = found[stored.version.id], sessions(store, rows)
+    naming = sessions(store, rows)
     by_model = by_key(rows, lambda row: row.model, session=naming)
     by_scope = by_key(rows, lambda row: row.scope, session=naming)
-    current, whole = lift(own, session=naming), lift(rows, session=naming)
-    if model:
-        current = by_key(own, lambda row: row.model, session=naming).get(model, Lift())
-        whole = by_model.get(model, Lift())
+    own, every = ([row for row in some if not model or row.model == model] for some in (found[stored.version.id], rows))
+    current, whole = lift(own, session=naming), lift(every, session=naming)
     return MeasuredLift(stored=stored, lift=current, of_all=whole, models=by_model, scopes=by_scope)
 
 

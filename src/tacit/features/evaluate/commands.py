@@ -1,4 +1,4 @@
-"""`tacit eval`: measure agents under several arms, recall on labelled questions, and what skills would have saved."""
+"""`tacit eval`: measure agents under several arms, and recall on labelled questions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.domain.lifecycle import Status
 from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import build_report, with_transcript
-from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back
 from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, RecallReport, measure, read_questions
 from tacit.features.evaluate.report_formats import report_document, report_parts
 from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.transcript import read_transcript
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
-from tacit.surfaces.cli.learn import moment
 from tacit.surfaces.cli.report import ReportPart
 from tacit.surfaces.cli.table import SuggestingGroup
 
@@ -283,126 +280,3 @@ def _failures_of(result: QueryResult, found: RecallReport) -> Iterator[str]:
         returned = ", ".join(_names(found, result.came_without[:_NAMED_MAX]))
         confidence = f"confidence {result.confidence_without or 0.0:.2f}"
         yield f"without {wanted} nothing should come; returned {returned} ({confidence})"
-
-
-# --- past -----------------------------------------------------------------------------------------------------------
-
-
-@eval.command("past", short_help="Count what skills would have saved")
-@click.option("--since", default="30d", show_default=True, metavar="WHEN", help="How far back: 30d, 12h or a date.")
-@click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many of each to show.")
-@command_options
-def past(ctx: CommandContext, *, since: str, worst: int) -> None:
-    """Would your skills have shortened last month? Run recall again for past attempts, and count what would be saved.
-
-    Only skills count that were learned from what ended before an attempt began, and that it was not shown. Steps are saved
-    if a call failed, the skill says otherwise, and what worked in the end is what the skill says. It is assumed that the
-    agent follows the skill. Nothing is stored.
-    """
-    start = moment(since)
-    require_running(ctx)
-    with progress_bar(ctx, "looking back") as advance:
-        found = look_back(ctx.memory, since=start, progress=advance)
-    if not found.attempts and not found.undated:
-        raise Mistake(f"no attempts since {since}", code="no_attempts", hint="`tacit learn` reads what your agents did")
-    waiting = len(ctx.memory.context.store.catalogue(statuses={Status.CANDIDATE})) if not found.skills else 0
-    ctx.report(_past_document(found), lambda: _past_lines(found, worst, waiting=waiting))
-
-
-def _saved_steps(found: PastReport) -> Estimate | None:
-    return found.share(lambda each: each.spared_steps, lambda each: each.steps)
-
-
-def _saved_failures(found: PastReport) -> Estimate | None:
-    return found.share(lambda each: each.spared_failures, lambda each: each.failures)
-
-
-def _past_document(found: PastReport) -> dict[str, Any]:
-    attempts = found.attempts
-    return {
-        "since": found.since.isoformat(),
-        "attempts": len(attempts),
-        "undated": found.undated,
-        "skills": found.skills,
-        "given": sum(bool(each.given) for each in attempts),
-        "helped": len(found.helped),
-        "steps": sum(each.steps for each in attempts),
-        "spared_steps": sum(each.spared_steps for each in attempts),
-        "share_of_steps": _estimate_document(_saved_steps(found)),
-        "failures": sum(each.failures for each in attempts),
-        "spared_failures": sum(each.spared_failures for each in attempts),
-        "share_of_failures": _estimate_document(_saved_failures(found)),
-        "repeated_failures": sum(each.repeats for each in attempts),
-        "context_tokens": sum(each.tokens for each in attempts),
-        "looked": [_attempt_document(each) for each in attempts],
-    }
-
-
-def _attempt_document(each: PastAttemptResult) -> dict[str, Any]:
-    return {
-        "trajectory": each.trajectory_id,
-        "task": each.task,
-        "at": each.at.isoformat(),
-        "outcome": str(each.outcome),
-        "steps": each.steps,
-        "failures": each.failures,
-        "given": list(each.given),
-        "context_tokens": each.tokens,
-        "spared_steps": each.spared_steps,
-        "spared_failures": each.spared_failures,
-        "by": [
-            {
-                "skill": one.skill,
-                "version": one.version_id,
-                "failures": list(one.failures),
-                "looks": list(one.looks),
-                "repeats": list(one.repeats),
-            }
-            for one in each.spared
-        ],
-    }
-
-
-def _past_lines(found: PastReport, most: int, *, waiting: int) -> Iterator[str]:
-    attempts = found.attempts
-    yield f"{counted(len(attempts), 'attempt')} since {found.since:%Y-%m-%d}."
-    if found.undated:
-        yield f"[dim]{counted(found.undated, 'attempt')} more without a time: what was known then is unknown.[/dim]"
-    if not found.skills:
-        yield "[yellow]No skill is approved here yet, so nothing could have been returned.[/yellow]"
-        if waiting:
-            yield f"{counted(waiting, 'version')} waiting for review. Next: [bold]tacit review[/bold]"
-        else:
-            yield "Procedures are learned from verified successes. Next: [bold]tacit learn[/bold]"
-        return
-    given, tokens = sum(bool(each.given) for each in attempts), sum(each.tokens for each in attempts)
-    if attempts:
-        size = f" ({tokens:,} tokens in all)" if given else ""
-        yield f"For {given or 'none'} of them recall would have returned a skill that existed then{size}."
-    steps, failures = sum(each.steps for each in attempts), sum(each.failures for each in attempts)
-    yield _saved_line("steps", steps, sum(each.spared_steps for each in attempts), _saved_steps(found))
-    yield _saved_line("failed calls", failures, sum(each.spared_failures for each in attempts), _saved_failures(found))
-    repeats = sum(each.repeats for each in attempts)
-    if repeats:
-        yield f"[yellow]{counted(repeats, 'failed call')} did exactly what a skill says.[/yellow]"
-    yield from _attempt_lines("Where a skill would have helped most", found.helped, most)
-    yield from _attempt_lines("Where a skill would have been returned and saved nothing", found.worst, most)
-    yield "[dim]This assumes that the agent follows the skill; `tacit skills stats --lift` measures whether it does.[/dim]"
-
-
-def _saved_line(what: str, whole: int, saved: int, share: Estimate | None) -> str:
-    if share is None:
-        return f"Of {whole} {what} none would have been saved, as far as the attempts show."
-    return f"Of {whole} {what} {saved} could have been saved ({share.value:.1%}, {share.low:.1%} to {share.high:.1%})."
-
-
-def _attempt_lines(title: str, found: list[PastAttemptResult], most: int) -> Iterator[str]:
-    if not found or not most:
-        return
-    yield f"\n[bold]{title}[/bold] ({min(most, len(found))} of {len(found)})"
-    for each in found[:most]:
-        names = list(dict.fromkeys([*(one.skill for one in each.spared), *each.given]))
-        repeats = f", {each.repeats} failed doing what the skill says" if each.repeats else ""
-        text = f"{counted(each.steps, 'step')}, {each.spared_steps or 'none'} saved{repeats}"
-        yield f"  {each.at:%Y-%m-%d}  {escape(one_line(each.task, 80))}"
-        yield f"    [dim]{text}; {escape(one_line(', '.join(names), 100))}[/dim]"

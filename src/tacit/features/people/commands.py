@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,13 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, TacitError
-from tacit.features.people.calibration import SURE, Bin, Track
+from tacit.features.people.calibration import Bin, Track
 from tacit.features.people.decisions import People, Queued
 from tacit.features.people.forecast import ConflictKind, describe
 from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast
 from tacit.features.people.proxy import LEAST_CONFIDENCE, USUAL_CONFIDENCE, Gate, allow, permissions, record_of
-from tacit.surfaces.cli import charts as plotting
-from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.report import fields
 
@@ -26,25 +23,8 @@ SHOWN = 10
 """Earlier forecasts that are listed."""
 
 
-def _share(value: float) -> str:
-    return f"{value:.0%}"
-
-
-def _points(value: float) -> str:
-    return f"{100 * value:+.0f}" if round(100 * value) else "0"
-
-
-ACCURACY = Axis(
-    title=f"came true (the line: {SURE:.0%}, from which a forecast is called sure)", written=_share, reference=SURE
-)
-DIFFERENCE = Axis(title="points by which it came true more often than was said", written=_points)
-
-
 @click.command(hidden=True, short_help="Show what a person is expected to decide")
 @click.argument("person", required=False, default="")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."
-)
 @click.option(
     "--answer", metavar="GATES", help="Let the forecast turn away: weak, duplicate, both with a comma, or none."
 )
@@ -55,7 +35,7 @@ DIFFERENCE = Axis(title="points by which it came true more often than was said",
     help="With --answer: only where it is so sure.",
 )
 @command_options
-def forecast(ctx: CommandContext, *, person: str, plot: Path | None, answer: str | None, above: float) -> None:
+def forecast(ctx: CommandContext, *, person: str, answer: str | None, above: float) -> None:
     """Show what PERSON (by default you) will probably decide, and how good forecasts of them have been.
 
     Lists what waits for review in the order of the forecasts, the latest forecasts with their outcome, and how often
@@ -84,15 +64,6 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None, answer: str
         "latest": [_came(each) for each in latest],
         "answers": _answers(ctx, name),
     }
-    if plot is not None:
-        if not record.bins:
-            raise Mistake(
-                "there is nothing to draw yet",
-                code="no_forecasts",
-                hint="forecasts are settled by reviewing: tacit review",
-            )
-        plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
-        document["plot"] = str(plot)
     ctx.report(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))
 
 
@@ -121,20 +92,6 @@ def _answers(ctx: CommandContext, person: str) -> dict[str, Any]:
         **fields(record, "answered", "undone", "agreed", "disagreed"),
         "stopped": not record.keeps(permission.confidence),
     }
-
-
-def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:
-    """A table of calibration as a plot: how often each confidence came true, and how far that is from what was said."""
-    accuracy, difference = [], []
-    for each in bins:
-        low, high = each.interval
-        label, note = f"said {each.low:.0%} to {each.high:.0%}", counted(each.count, "forecast")
-        accuracy.append(ChartRow(label=label, value=each.accuracy, low=low, high=high, note=note))
-        confidence = each.mean_confidence
-        difference.append(
-            ChartRow(label=label, value=each.accuracy - confidence, low=low - confidence, high=high - confidence)
-        )
-    return [(ACCURACY, accuracy), (DIFFERENCE, difference)]
 
 
 def _show(

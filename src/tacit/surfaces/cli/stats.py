@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -18,8 +17,6 @@ from tacit.domain.identity import plain
 from tacit.domain.stored import Counts
 from tacit.evidence.control_runs import LEAST_RUNS, Lift, LiftDifference, Measure, MeasuredLift
 from tacit.maintain.archive import SkillRecord
-from tacit.surfaces.cli import charts
-from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.model_use import model_use, use_text
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, pairs, safe
@@ -27,11 +24,6 @@ from tacit.surfaces.cli.views import STATUS_STYLE, known_reliability, reliabilit
 
 _ROWS = 15
 """How many skills are shown without --all."""
-_RELIABILITY_AXIS = Axis(
-    title="share that worked, later results weigh more (95 % one-sided bounds)",
-    written="{:.0%}".format,
-    reference=0.7,
-)
 
 
 @click.command(short_help="Count what is stored, and how each skill does")
@@ -39,13 +31,8 @@ _RELIABILITY_AXIS = Axis(
 @click.option("--all", "everything", is_flag=True, help="Every recallable skill, not only the most used.")
 @click.option("--lift", is_flag=True, help="Show what skills add, compared with control runs.")
 @click.option("--model", default="", help="With --lift: only runs of this language model.")
-@click.option(
-    "--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg."
-)
 @command_options
-def stats(
-    ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, lift: bool, model: str, plot: Path | None
-) -> None:
+def stats(ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, lift: bool, model: str) -> None:
     """Count what is stored, also by category, and show how each skill does: uses, verified results, reliability, lift.
 
     Reliability is an interval over verified results of runs that followed the skill; later results weigh more. "Unknown" is a
@@ -57,7 +44,7 @@ def stats(
     if lift:
         if len(skills) > 1:
             raise Mistake("--lift takes one skill, or none for all", code="one_skill", hint="name one")
-        _report_lift(ctx, skills[0] if skills else "", model=model, plot=plot)
+        _report_lift(ctx, skills[0] if skills else "", model=model)
         return
     archive = ctx.memory.archive
     counts = archive.stats()
@@ -72,8 +59,6 @@ def stats(
         "categories": {name: fields(row, "skills", "shown", "reliability") for name, row in categories.items()},
         "records": [record_document(record) for record in records],
     }
-    if plot is not None:
-        _draw_reliability(records, plot)
 
     def parts() -> Iterator[ReportPart]:
         if not skills:
@@ -86,7 +71,6 @@ def stats(
             yield from _record_lines(kept)
         if len(kept) < len(records):
             yield f"[dim]and {len(records) - len(kept)} more: tacit skills stats --all[/dim]"
-        yield f"wrote {safe(str(plot))}" if plot is not None else None
 
     ctx.report(document, parts)
 
@@ -150,27 +134,6 @@ def record_document(record: SkillRecord) -> dict[str, Any]:
     }
 
 
-def _draw_reliability(records: Sequence[SkillRecord], plot: Path) -> None:
-    """Draw the skills with known reliability: weighted as the interval is; the note counts every result once."""
-    rows = [
-        ChartRow(
-            label=record.stored.version.name,
-            value=known.successes / known.trials,
-            low=known.low,
-            high=known.high,
-            note=f"{known.worked:g} of {known.votes} results",
-        )
-        for record in records
-        if (known := record.reliability).known
-    ]
-    if not rows:
-        message = "no skill has enough verified results to be drawn"
-        raise Mistake(message, code="nothing_to_draw", hint="see `tacit skills stats`")
-    missing = len(records) - len(rows)
-    left = f" (not drawn: {counted(missing, 'skill')} with too few verified results)" if missing else ""
-    charts.draw([(_RELIABILITY_AXIS, rows)], plot, heading=f"Reliability of skills{left}")
-
-
 def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
     """Yield two lines for each skill: its whole name, with its scope if several have that name, and its figures."""
     names = Counter(record.stored.version.name for record in records)
@@ -221,21 +184,24 @@ def _percent(value: float) -> str:
     return f"{_points(value)} %"
 
 
-_AXES = {
-    Measure.SUCCESS: Axis(title="points of success", written=_points),
-    Measure.STEPS: Axis(title="steps", written=_percent, more_is_better=False),
-    Measure.TOKENS: Axis(title="tokens", written=_percent, more_is_better=False),
-    Measure.RETRIES: Axis(
-        title="retries a run", written=lambda value: f"{value:+.1f}" if round(value, 1) else "0", more_is_better=False
-    ),
+def _number(value: float) -> str:
+    return f"{value:+.1f}" if round(value, 1) else "0"
+
+
+_UNITS: dict[Measure, tuple[str, Callable[[float], str]]] = {
+    Measure.SUCCESS: ("points of success", _points),
+    Measure.STEPS: ("steps", _percent),
+    Measure.TOKENS: ("tokens", _percent),
+    Measure.RETRIES: ("retries a run", _number),
 }
+"""What a difference counts, and how it is written."""
 
 
 class _LiftRow(NamedTuple):
     """One difference between runs with a skill and without it; None if it is not known yet."""
 
     label: str
-    axis: Axis
+    measure: Measure
     difference: LiftDifference | None
     runs: Lift
 
@@ -244,7 +210,8 @@ def _adds_cell(row: _LiftRow) -> str:
     if row.difference is None:
         done = min(row.runs.shown, LEAST_RUNS) + min(row.runs.held_back, LEAST_RUNS)
         return f"[dim]unknown yet ({done} of {2 * LEAST_RUNS} runs)[/dim]"
-    return f"{escape(_interval(row.difference, row.axis.written))} [dim]{row.axis.title}[/dim]"
+    unit, written = _UNITS[row.measure]
+    return f"{escape(_interval(row.difference, written))} [dim]{unit}[/dim]"
 
 
 _LIFTS: Columns[_LiftRow] = Columns(
@@ -259,7 +226,7 @@ def _interval(difference: LiftDifference, written: Any) -> str:
     return f"{written(difference.value)} [{written(difference.low)}, {written(difference.high)}]"
 
 
-def _report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | None) -> None:
+def _report_lift(ctx: CommandContext, skill: str, *, model: str) -> None:
     chosen = [ctx.memory.version(skill)] if skill else ctx.memory.skills()
     found = [ctx.memory.archive.lift(stored, model=model) for stored in chosen]
     if not skill:
@@ -273,48 +240,28 @@ def _report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | No
         "least_runs": LEAST_RUNS,
         "skills": [_measured_document(measured) for measured in found],
     }
-    success = _AXES[Measure.SUCCESS]
-    rows = [_LiftRow(each.stored.version.name, success, each.lift.success, each.lift) for each in found]
+    rows = [_LiftRow(each.stored.version.name, Measure.SUCCESS, each.lift.success, each.lift) for each in found]
     if skill:
         rows = _rows_of_one(found[0]) or rows
-    if plot is not None:
-        what = f"What {found[0].stored.version.name} adds" if skill else "What skills add to success"
-        _draw_lift(rows, plot, heading=f"{what}{f', with {model}' if model else ''} (95 % intervals)")
-        document["plot"] = str(plot)
 
     def parts() -> Iterator[ReportPart]:
         drawn = any(measured.was_drawn for measured in found)
         if drawn and skill:
             yield f"[bold]{safe(found[0].stored.version.name)}[/bold]"
         yield _LIFTS.table(rows) if drawn else _how_to_measure(hold_out)
-        yield f"Drawn into {safe(str(plot))}." if plot is not None else None
 
     ctx.report(document, parts)
 
 
 def _rows_of_one(measured: MeasuredLift) -> list[_LiftRow]:
     """Return all measures of a skill; its success over all versions, and by model and scope where there are several."""
-    rows = [_LiftRow(key.value, _AXES[key], value, measured.lift) for key, value in measured.lift.differences.items()]
+    rows = [_LiftRow(key.value, key, value, measured.lift) for key, value in measured.lift.differences.items()]
     others = {} if measured.of_all == measured.lift else {"all versions": measured.of_all}
     for sort, keyed in (("model", measured.models), ("scope", measured.scopes)):
         if len(keyed) > 1:
             others |= {f"{sort} {key or 'unknown'}": own for key, own in keyed.items()}
-    axis = _AXES[Measure.SUCCESS]
-    return rows + [_LiftRow(f"success, {key}", axis, own.success, own) for key, own in others.items() if own.success]
-
-
-def _draw_lift(rows: Sequence[_LiftRow], plot: Path, *, heading: str) -> None:
-    """Draw what is known, a panel for each axis."""
-    panels: dict[Axis, list[ChartRow]] = {}
-    for label, axis, known, runs in rows:
-        if known is not None:
-            note = f"{runs.shown} with, {runs.held_back} without"
-            row = ChartRow(label=label, value=known.value, low=known.low, high=known.high, note=note)
-            panels.setdefault(axis, []).append(row)
-    if not panels:
-        hint = "see `tacit skills stats --lift`"
-        raise Mistake("there is nothing to draw yet", code="nothing_to_draw", hint=hint)
-    charts.draw(list(panels.items()), plot, heading=heading)
+    split = [_LiftRow(f"success, {key}", Measure.SUCCESS, own.success, own) for key, own in others.items()]
+    return rows + [row for row in split if row.difference is not None]
 
 
 def _how_to_measure(hold_out: float) -> str:

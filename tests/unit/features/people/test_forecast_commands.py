@@ -115,16 +115,7 @@ def test_a_person_sees_the_record_the_queue_and_the_table_of_calibration(person:
     assert "lint-first" in shown
 
 
-def test_the_calibration_can_be_drawn(person: Path) -> None:
-    pytest.importorskip("matplotlib")
-    with open_loop(person) as loop:
-        taught(loop, approve=proposed(loop, lesson("lint-first")), count=5)
-    assert is_shown("forecast", "ann", "--plot", "seen.svg")["plot"] == "seen.svg"
-    assert (person / "seen.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
-
-
-def test_nothing_to_draw_and_nobody_known_are_said_plainly(person: Path) -> None:
-    assert isinstance(tacit("forecast", "--plot", "x.svg").exception, Mistake)
+def test_nobody_known_is_said_plainly(person: Path) -> None:
     assert isinstance(tacit("forecast", "zoe").exception, NotFound)
     assert "Nothing was forecast yet" in tacit("forecast").output
 
