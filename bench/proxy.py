@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from _decisions import EASY, HARD, SHEETS, START, Decided, Hardness, stream
+from tacit.surfaces.cli.charts import draw
 
 from tacit.domain.identity import plain
 from tacit.evidence.statistics import wilson
@@ -36,7 +37,6 @@ from tacit.features.people.forecast import ConflictKind, Outlook
 from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
-from tacit.surfaces.cli.charts import draw
 
 HERE = Path(__file__).parent
 WRITTEN = HERE / "data" / "decisions.jsonl"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 
 from tests.e2e.conftest import Terminal, approve_all
 
@@ -94,17 +93,3 @@ def test_neither_another_agent_nor_an_edited_outcome_gets_into_a_record(terminal
     report = terminal.run("eval", "report", "out")
     assert report.code == 2
     assert terminal.run("eval", "report", "out", "--json").json["error"]["code"] == "seal_broken"
-
-
-def test_recorded_sessions_are_looked_back_at_and_no_skill_is_blamed_for_what_it_would_have_spared(
-    terminal: Terminal, transcripts: Path
-) -> None:
-    assert terminal.run("learn", str(transcripts)).code == 0
-    before = terminal.run("eval", "past", "--since", "2020-01-01")
-    assert "Next: tacit review" in before.out
-    assert "run-python3-manage-py-sync-for-manage-makemigration" in approve_all(terminal)
-    found = terminal.run("eval", "past", "--since", "2020-01-01", "--json")
-    assert found.code == 0, found.err
-    assert found.json["given"] > 0
-    # Sessions that made a migration without `sync` failed at it: the lesson says to run that first.
-    assert found.json["failures"] > found.json["repeated_failures"] == 0

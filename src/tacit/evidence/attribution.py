@@ -24,7 +24,7 @@ from tacit.text.error_signatures import error_signature, without_name
 from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values, is_independent, is_specific
 from tacit.text.shell import shell_text
 from tacit.text.similarity import best_pairs, text_similarity
-from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of, plain_name, shell_operations
+from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of, shell_operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,18 +195,6 @@ class OperationPairs:
             found.setdefault(self.wanted[place].step, set()).update(each.step.index for each in tries)
         return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
 
-    def missing(self) -> tuple[int, ...]:
-        """Return the required steps without a match: without a change where the step changes something."""
-        asked: dict[int, list[int]] = {}
-        for place, each in enumerate(self.wanted):
-            if not each.optional:
-                asked.setdefault(each.step, []).append(place)
-        lacking: list[int] = []
-        for step, places in asked.items():
-            changes = [place for place in places if self.wanted[place].operation.effect is Effect.WRITE] or places
-            lacking += [step] if not any(place in self.pairs for place in changes) else []
-        return tuple(sorted(lacking))
-
     def is_opposed(self) -> bool:
         """Whether a required change was not made, and the opposite of it was."""
         used = set(self.pairs.values())
@@ -295,14 +283,7 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
         return None
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
-    missing = found.missing()
-    made = {each.operation.name for each in found.done}
-    ended_wrongly = False
-    for pitfall in content.pitfalls:  # runs ended with that tool although its step was due
-        if pitfall.kind == "wrong end" and pitfall.step in missing and pitfall.step < len(content.steps):
-            named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
-            ended_wrongly = ended_wrongly or (named is not None and plain_name(named[1]) in made)
-    if ended_wrongly or found.is_opposed() or _does_forbidden(found.done, content):
+    if found.is_opposed() or _does_forbidden(found.done, content):
         following = Following.CONTRADICTED
         reasons.insert(0, "it did the opposite of what is laid down, or what is advised against")
     total = found.weight()

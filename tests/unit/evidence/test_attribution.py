@@ -124,13 +124,6 @@ class TestProcedures:
         fixed = attempt(call("set_mode", {"mode": "2g"}), call("set_mode", {"mode": "4g"}))
         assert aligned_with(fixed, skill).following is FOLLOWED, "in the end it did as it was told"
 
-    def test_ending_where_runs_are_known_to_have_ended_wrongly_contradicts(self):
-        pitfall = Pitfall(text="Ending with hand_over instead of going on with set_mode.", kind="wrong end", step=0)
-        skill = content(steps=tool_steps(("set_mode", {"mode": "{mode}"})), pitfalls=(pitfall,))
-        assert aligned_with(attempt(call("hand_over", {"why": "x"})), skill).following is CONTRADICTED
-        both = attempt(call("set_mode", {"mode": "4g"}), call("hand_over", {"why": "x"}))
-        assert aligned_with(both, skill).following is FOLLOWED
-
     def test_a_written_pitfall_forbids_and_a_counted_one_only_warns(self):
         written = content(pitfalls=(Pitfall(text="Never run `python manage.py flush` before it."),))
         counted = content(pitfalls=(Pitfall(text="Calling flush as well.", kind="extra step"),))

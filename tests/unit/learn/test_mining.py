@@ -129,23 +129,6 @@ def test_failures_alone_teach_nothing() -> None:
     assert mined([], failed=season()) == []
 
 
-def test_a_habit_of_failures_becomes_a_pitfall_with_its_count() -> None:
-    asked = "The plants in house 1 look bad, please see to it."
-    well = greenhouse(1, heater=True, vents=False, pump=True)
-    gave_up = [
-        attempt(
-            asked,
-            *((step.tool, step.arguments, step.observation) for step in well.steps[1:5]),
-            ("switch_heater", {"house_id": "H001"}, "Heater is now ON"),
-            ("check_plants", {"house_id": "H001"}, "Plants: bad"),
-            session=f"failed-{number}",
-        )
-        for number in range(3)
-    ]
-    pitfalls = named(mined([*season(), well], gave_up))["prime-pump"].content.pitfalls
-    assert [(found.kind, found.count) for found in pitfalls] == [("missing step", 3)]
-
-
 def test_only_groups_with_something_new_are_mined() -> None:
     store = AttemptStore()
     outlines = [store.add(each) for each in season()]

@@ -231,11 +231,6 @@ class Group:
         return tuple(outline for outline in self.outlines if outline.success)
 
     @property
-    def failures(self) -> tuple[Outline, ...]:
-        """The verified failures."""
-        return tuple(outline for outline in self.outlines if outline.success is False)
-
-    @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the trajectories."""
         return tuple(outline.trajectory_id for outline in self.outlines)

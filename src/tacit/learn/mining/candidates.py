@@ -31,7 +31,6 @@ from tacit.domain.skill import (
 )
 from tacit.domain.trajectory import Role, Span
 from tacit.learn.mining.call_patterns import CallPattern
-from tacit.learn.mining.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.general_calls import GeneralCall
 from tacit.learn.mining.group_data import GroupData
 from tacit.learn.parameters import fill
@@ -69,8 +68,6 @@ class PatternStatistics:
     """What shows that the task is done."""
     ends_task: bool = False
     """Whether it ends the task, such as a hand-over: no success made another pattern as well."""
-    causes: tuple[FailureCause, ...] = ()
-    """Why attempts of the group failed."""
 
 
 def is_mined(provenance: Provenance) -> bool:
@@ -106,9 +103,6 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
     _add_origins(statistics, data, field_origins, sources)
     for number in range(len(statistics.cases)):  # the description lists the cases
         field_origins.add_spans("description", field_origins.spans.get(f"cases.{number}", ()))
-    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, statistics.causes)]
-    for number, (_, spans) in enumerate(pitfalls):
-        field_origins.add_spans(f"pitfalls.{number}", spans)
     examples = examples_of(data, sources)
     for number in range(len(examples)):
         field_origins.add_spans(f"example_queries.{number}", tasks[:_SPANS])
@@ -125,7 +119,6 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
         cues=statistics.cues,
         after=statistics.after,
         surroundings=surroundings_of(pattern.tools, data.toolsets),
-        pitfalls=tuple(pitfall for pitfall, _ in pitfalls),
     )
     return Candidate(
         content=content,

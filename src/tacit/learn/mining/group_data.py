@@ -1,5 +1,6 @@
-"""What mining needs to know of one group: its patterns, a bounded sample of attempts, general task texts, general calls
-and the causes of failures. Each is loaded or computed once.
+"""What mining needs to know of one group: its patterns, a bounded sample of attempts, general task texts and general calls.
+
+Each is loaded or computed once.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
-from tacit.learn.mining.failures import MAX_SIBLINGS, FailureCause, explain_failure
 from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
-from tacit.learn.mining.pattern_conditions import known_facts
 from tacit.learn.values import EMAIL, find_step
 from tacit.store import Store
 from tacit.text.tool_calls import leaves
@@ -127,7 +126,6 @@ class GroupData:
         self.names = names_in(outline.task for outline in group.outlines)
         self._trajectories: dict[str, Trajectory] = {}
         self._readings: dict[str, GeneralCall] = {}
-        self._asked: dict[str, list[Outline]] = {}
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Load an attempt; loaded ones are cached."""
@@ -157,13 +155,6 @@ class GroupData:
         """Return the task of an attempt in general words."""
         outline = self.outlines[trajectory_id]
         return general_task(outline, self.names[outline.task])
-
-    def same_task(self, outline: Outline) -> list[Outline]:
-        """Return attempts with exactly the same task text."""
-        if not self._asked:
-            for each in self.group.outlines:
-                self._asked.setdefault(each.task, []).append(each)
-        return self._asked[outline.task]
 
     def sample(self, trajectory_ids: Sequence[str], *, most: int = SAMPLE) -> list[str]:
         """Return a few of many attempts, spread over different tasks, the same each time."""
@@ -205,30 +196,3 @@ class GroupData:
         return generalise_call(
             [Occurrence(self.trajectory(identity), self.step(identity, index)) for identity, index in places]
         )
-
-
-MAX_FAILURES = 60
-"""The latest failures of a group that are explained; it bounds the time."""
-
-
-def failure_causes(data: GroupData) -> list[FailureCause]:
-    """Explain the latest failures of a group, as far as others succeeded at the same task."""
-    siblings = {failed.trajectory_id: _siblings(failed, data) for failed in data.group.failures[-MAX_FAILURES:]}
-    return [
-        explain_failure(data.trajectory(identity), [data.trajectory(one) for one in successes])
-        for identity, successes in siblings.items()
-        if successes
-    ]
-
-
-def _siblings(failed: Outline, data: GroupData) -> list[str]:
-    return [
-        outline.trajectory_id for outline in data.same_task(failed) if outline.success and _same_start(failed, outline)
-    ][:MAX_SIBLINGS]
-
-
-def _same_start(left: Outline, right: Outline) -> bool:
-    """Whether two attempts saw the same before their first move, in every reading that both took."""
-    mine, other = known_facts(left), known_facts(right)
-    shared = mine.keys() & other.keys()
-    return all(mine[tool] == other[tool] for tool in shared) and bool(shared or not (mine or other))

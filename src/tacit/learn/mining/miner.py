@@ -21,7 +21,7 @@ from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern, Group, groups_of, learn_order
 from tacit.learn.mining.candidates import PatternStatistics, candidate_of, free_name, name_of
-from tacit.learn.mining.group_data import GroupData, failure_causes, impersonal_task
+from tacit.learn.mining.group_data import GroupData, impersonal_task
 from tacit.learn.mining.pattern_conditions import (
     attempt_record,
     ending_patterns,
@@ -118,7 +118,6 @@ def _candidates(
     most = patterns[:MAX_PATTERNS]
     cases = learn_cases(attempts, {pattern.key: _pattern_text(pattern, data) for pattern in most})
     goal, ending = goal_checks(attempts), ending_patterns(attempts)
-    causes = tuple(failure_causes(data))
     for pattern in patterns:
         statistics = PatternStatistics(
             cases=tuple(case for case in cases.get(pattern.key, ()) if _needs_reading(case)),
@@ -126,7 +125,6 @@ def _candidates(
             after=tuple(names[key] for key in order.get(pattern.key, ())),
             goal=goal,
             ends_task=pattern.key in ending,
-            causes=causes,
         )
         yield candidate_of(pattern, statistics, data, name=names[pattern.key])
 
