@@ -9,9 +9,8 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.skill import Kind, SkillStep
+from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.recall.plan import ToolCooccurrence
 from tacit.recall.selection import select
 from tacit.recall.signals import QueryTerms, Rarity, term_overlap
 from tacit.recall.weighing import RecallContext
@@ -127,22 +126,3 @@ def test_relevance_is_between_nothing_and_all_and_names_only_shared_words(text, 
     assert 0 <= fit <= 1 + 1e-9
     assert set(words) <= asked.terms
     assert (fit > 0) == bool(words)
-
-
-TOOLS = st.frozensets(st.sampled_from(["dig", "water", "prune", "sow", "file", "print"]), max_size=6)
-
-
-@given(st.lists(st.tuples(TOOLS, TOOLS), max_size=6), TOOLS, st.randoms(use_true_random=False))
-def test_what_is_missed_is_absent_and_stood_beside_a_skill_that_can_be_used(known, tools, random):
-    skills = [
-        content(
-            steps=tuple(SkillStep(text=f"run {tool}", tool=tool) for tool in sorted(own)),
-            surroundings=tuple(sorted(near)),
-        )
-        for own, near in known
-    ]
-    missed = ToolCooccurrence(skills, tools).missed()
-    usable = [near for own, near in known if own and own <= tools]
-    assert set(missed) <= frozenset().union(*usable) - tools
-    random.shuffle(skills)
-    assert ToolCooccurrence(skills, sorted(tools)).missed() == missed

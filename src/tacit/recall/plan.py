@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import fsum, inf
+from math import inf
 from typing import NamedTuple
 
 from tacit.domain.reason_code import ReasonCode
@@ -37,20 +37,14 @@ BEST_STRENGTH_MIN = 0.2
 """Below this strength not even the strongest skill is taken."""
 MAX_REPEATS = 20
 """How often one skill is repeated: a list of numbers in a task must not make a plan without end."""
-MAX_NAMED_TOOLS = 3
-"""How many missing tools a reason names."""
 TASK_WORDS_MIN = 0.1
 """The least that the words of the task add to the strength; the rest of it holds for any task."""
 STRENGTH_SHARE_OF_BEST_MIN = 0.7
 """Share of the strongest usable skill's strength that another one needs to be taken with it."""
 AVAILABLE_SHARE_MIN = 0.5
 """Share of its surroundings that must be available for a skill to belong here."""
-SEEN_SHARE_MIN = 0.5
-"""Share of the skills that could have seen an absent tool that must have seen it for the tool to be missing here."""
 NAMED_SHARE_MIN = 2 / 3
-"""Share of the words of a tool's name that a task must contain to call for it by name."""
-HALF_NAMED_MIN = 0.5
-"""The same for a tool that is missing by `ToolCooccurrence.miss`, with words that other tools share counted less."""
+"""Share of the words of a tool's name that a task must contain to call for it by name. At a half, `get` alone calls for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +53,6 @@ class PlanOption:
 
     version_id: str
     content: SkillContent
-    close_in_meaning: bool = False
-    """Whether it is close in meaning to the task, whatever the words."""
     surroundings_observed: bool = True
     """Whether attempts showed its surroundings; surroundings that were only written down block no other skill."""
 
@@ -88,8 +80,9 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     rated.sort(key=lambda each: (-each.strength, each.option.content.name, each.option.version_id))
     strengths = {option.version_id: round(value, 4) for value, option in rated}
     usable = [each for each in rated if not missing_tools(each.option.content, tools)]
+    not_called = Plan(strengths=strengths, code=ReasonCode.NOT_CALLED, reason=reasons.NO_SKILL_CALLED)
     if not rated or rated[0].strength < BEST_STRENGTH_MIN:
-        return _nothing_called(usable, cued, strengths, tools)
+        return not_called
     if blocked := _blocked_plan(rated, usable, strengths, tools):
         return blocked
     if tools is not None and (named := expected_tool_named(text, [option.observed_content for option in cued], tools)):
@@ -98,7 +91,7 @@ def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] 
     if not usable and any(value >= BEST_STRENGTH_MIN and option.content.cases for value, option in rated):
         return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
     if not usable or (usable[0].strength < BEST_STRENGTH_MIN and not rated[0].option.content.cases):
-        return _nothing_called(usable, cued, strengths, tools)  # what the words fit best is done in other places
+        return not_called  # what the words fit best is done in other places
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * usable[0].strength)
     taken = [each for at, each in enumerate(usable) if at == 0 or each.strength >= needed]
     covered = {name for each in taken for name in each.option.content.sub_skills}
@@ -144,26 +137,6 @@ def _blocked_plan(
             reason = reasons.skill_lacks_tools(option.content.name, lacking, belongs_here=where is ToolEnvironment.HERE)
             return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
     return None
-
-
-def _nothing_called(
-    usable: Sequence[RatedOption],
-    cued: Sequence[PlanOption],
-    strengths: Mapping[str, float],
-    tools: Collection[str] | None,
-) -> Plan:
-    """Return an empty plan, because the words call for no skill that can be done here.
-
-    Tools that are expected here and absent may be what the task needs: they are named, unless a usable skill may fit
-    without words, by its cases or its meaning.
-    """
-    fits_without_words = any(each.option.close_in_meaning or each.option.content.cases for each in usable)
-    missed: list[str] = []
-    if tools is not None and not fits_without_words:
-        missed = ToolCooccurrence([option.observed_content for option in cued], tools).missed()
-    code = ReasonCode.EXPECTED_TOOLS_MISSING if missed else ReasonCode.NOT_CALLED
-    reason = reasons.no_skill_called(missed, most=MAX_NAMED_TOOLS)
-    return Plan(strengths=strengths, lacking=tuple(missed), code=code, reason=reason)
 
 
 def _in_order(text: str, kept: Sequence[RatedOption]) -> list[RatedOption]:
@@ -244,57 +217,6 @@ def tool_environment(
     return ToolEnvironment.HERE if belongs_here else ToolEnvironment.ELSEWHERE
 
 
-class ToolCooccurrence:
-    """Which tools were available together, from the surroundings of skills; decides whether an absent tool is missing here.
-
-    Example: three skills `dig`, `water` and `sow` use one garden tool each, and `prune_rose` is absent today. It is in the
-    surroundings of `dig` and `water`. `sow` and `dig` were each used where the other's tool was available, so `sow` would
-    have seen `prune_rose` too if it always came with these tools, but did not. So 2 of the 3 skills that could have seen it
-    did: at least half (`SEEN_SHARE_MIN`), hence it is missing here. If only `dig` had seen it, 1 of 3, it is chance.
-    """
-
-    def __init__(self, contents: Sequence[SkillContent], tools: Collection[str]) -> None:
-        available = frozenset(tools)
-        own = [frozenset(step.tool for step in content.steps if step.tool) for content in contents]
-        around = [frozenset(content.surroundings) for content in contents]
-        # A set of skills is a whole number, with the bit of each skill in it set: `|` joins such sets, `&` intersects them.
-        # So a hundred skills with sixty tools each are compared fast enough.
-        available_to = [_bit_set(bool(mine) and mine <= theirs for mine in own) for theirs in around]
-        """Skill → those whose own tools were available to it."""
-        made_available = [_bit_set(bool(mine) and mine <= theirs for theirs in around) for mine in own]
-        """Skill → those that had its own tools available."""
-        self._here = _bit_set(
-            bool(mine) and mine <= available and tool_environment(others, available) is ToolEnvironment.HERE
-            for mine, others in zip(own, around, strict=True)
-        )
-        """The skills that belong here."""
-        self._seen_with: dict[str, int] = {}
-        """Absent tool → the skills that were used where it was available."""
-        self._expected_with: dict[str, int] = {}
-        """Absent tool → the skills that would have seen it if it always came with its neighbours, and those that did."""
-        for at, (mine, others) in enumerate(zip(own, around, strict=True)):
-            itself = 1 << at
-            neighbours = available_to[at] & made_available[at]
-            for tool in others - available:
-                self._seen_with[tool] = self._seen_with.get(tool, 0) | itself
-                self._expected_with[tool] = self._expected_with.get(tool, 0) | itself | neighbours
-            for tool in mine - available:
-                self._expected_with[tool] = self._expected_with.get(tool, 0) | available_to[at]
-
-    def missed(self) -> list[str]:
-        """Return the absent tools that are missing here, sorted."""
-        return [tool for tool in sorted(self._seen_with) if self.miss(tool)]
-
-    def miss(self, tool: str) -> bool:
-        """Return whether at least half of the skills that belong here and could have seen the tool did see it.
-
-        A tool that was available only now and then, or with one skill by chance, was not seen by most of them.
-        """
-        seen = (self._seen_with.get(tool, 0) & self._here).bit_count()
-        expected = (self._expected_with.get(tool, 0) & self._here).bit_count()
-        return seen > 0 and seen >= SEEN_SHARE_MIN * expected
-
-
 def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
     """Return a tool that no skill uses, that is expected here and absent, and that the task names; empty if there is none."""
     available = frozenset(tools)
@@ -311,26 +233,10 @@ def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Coll
     if not expected:
         return ""
     task_words = frozenset(words_of(text))
-    name_words = Counter(word for tool in available for word in set(words_of(tool)))
-    seen = ToolCooccurrence(contents, available)
-    return next((tool for tool in expected if _is_named(tool, task_words, name_words, missed=seen.miss(tool))), "")
+    return next((tool for tool in expected if _is_named(tool, task_words)), "")
 
 
-def _is_named(tool: str, task_words: AbstractSet[str], name_words: Mapping[str, int], *, missed: bool) -> bool:
-    """Return whether a task calls for a tool by its name; where it is `missed`, half of its distinctive words are enough.
-
-    A word counts less the more other tools have it in their names (`get`, `order`).
-    """
+def _is_named(tool: str, task_words: AbstractSet[str]) -> bool:
+    """Return whether a task has most words of a tool's name, or what they stand for."""
     words = set(words_of(tool))
-    called = {word for word in words if means_any(word, task_words)}
-    if not called:
-        return False
-    if len(called) >= NAMED_SHARE_MIN * len(words):
-        return True
-    worth = {word: 1 / (1 + name_words.get(word, 0)) for word in words}
-    return missed and fsum(worth[word] for word in called) >= HALF_NAMED_MIN * fsum(worth.values())
-
-
-def _bit_set(members: Iterable[bool]) -> int:
-    """Return a set of numbers as one whole number: bit `n` is set where the n-th of the given values is true."""
-    return sum(1 << at for at, is_member in enumerate(members) if is_member)
+    return bool(words) and sum(means_any(word, task_words) for word in words) >= NAMED_SHARE_MIN * len(words)

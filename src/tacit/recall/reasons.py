@@ -100,14 +100,6 @@ def parts_left_out(names: Sequence[str]) -> str:
     return f"left out of what the task calls for: {_quoted(names)}"
 
 
-def no_skill_called(missed: Sequence[str], *, most: int) -> str:
-    """Return that the words call for no skill, and which tools are missing that usually come with those available."""
-    text = "no skill is called for by the words of this task"
-    if not missed:
-        return text
-    return f"{text}, and tools are missing that usually come with those available: {_quoted(missed[:most])}"
-
-
 def tool_called(tool: str) -> str:
     """Return that a task names a tool that is expected here and missing."""
     return f"the task seems to call for the tool `{tool}`, which is not available, though the tools it came with are"
@@ -120,6 +112,7 @@ def skill_lacks_tools(name: str, tools: Sequence[str], *, belongs_here: bool) ->
     return f"the task calls for `{name}`, which needs tools that are not available: {', '.join(tools)}{others}"
 
 
+NO_SKILL_CALLED = "no skill is called for by the words of this task"
 READINGS_MISSING = "what the words call for is decided by readings that cannot be taken here"
 NO_CASE = "none of the situations that call for it"
 """Stands for the precondition that does not hold where every case of a skill is known to be false."""

@@ -30,7 +30,7 @@ from tacit.recall.passages import abstract_of, is_document, quote_documents
 from tacit.recall.plan import PlanOption, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
-from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
+from tacit.recall.weighing import RecallContext, read_situation
 from tacit.store import Store
 from tacit.store.queries import current, parts_of
 from tacit.text.error_signatures import error_signature
@@ -124,12 +124,10 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
     anywhere = dataclasses.replace(query, tools=None)
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not filter_reason(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
-    close = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE_MEANING_MIN}
     options = [
         PlanOption(
             item.version.id,
             item.version.content,
-            close_in_meaning=item.version.id in close,
             surroundings_observed=query.tools is None or _saw_surroundings(store, item.version),
         )
         for item in current
