@@ -1,4 +1,4 @@
-"""A `.zip`, `.skill`, `.tar` or `.tar.gz` → the skill folders in it, as path → bytes. Writes nothing, runs nothing.
+"""A `.zip` or `.skill` → the skill folders in it, as path → bytes. Writes nothing, runs nothing.
 
 Everything happens in memory and within limits, so that a name cannot lead anywhere and a bomb stays small. What is wrong
 with the archive is listed, and what could be read is given all the same: an import refuses an archive with an error in
@@ -25,11 +25,7 @@ from tacit.render.validation import SKIPPED_NAMES, path_fault
 from tacit.text.bundled_files import FileKind, file_kind
 
 DIRECTORY_BYTES_MAX = 1 << 20
-HEADER_BYTES_MAX = 1 << 16
-_BLOCK = 512
 _PACKINGS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_PLAIN_FLAGS = ("\0", "0", "5", "7")
-_KINDS = {"1": "a hard link", "2": "a link", "3": "a device", "4": "a device", "6": "a pipe", "S": "a sparse file"}
 
 
 class Damaged(Exception):
@@ -55,35 +51,14 @@ class Member:
     """Give its bytes, at most so many; raises `Damaged`."""
 
 
-def members(data: bytes, *, limit: int) -> Iterator[Member]:
-    """List what an archive holds, by what it is and not by its name; `limit` bounds what a packed tar may grow to."""
-    if data[:2] == b"\x1f\x8b":
-        yield from _tar_members(_gunzip(data, limit))
-    elif data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+def members(data: bytes) -> Iterator[Member]:
+    """List what an archive holds, by what it is and not by its name."""
+    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         yield from _zip_members(data)
     elif b"PK\x05\x06" in data[-65557:]:
         raise Damaged("prefix", "is a zip archive behind something else")
-    elif len(data) >= _BLOCK and _checksum_holds(data[:_BLOCK]):
-        yield from _tar_members(data)
     else:
-        raise Damaged("format", "is neither zip nor tar, whatever its name says")
-
-
-def _gunzip(data: bytes, limit: int) -> bytes:
-    room = limit + (limit >> 2) + _BLOCK  # headers and padding come on top of what the files hold
-    done = bytearray()
-    try:
-        while data[:2] == b"\x1f\x8b":
-            stream = zlib.decompressobj(wbits=31)
-            done += stream.decompress(data, room + 1 - len(done))
-            if len(done) > room:
-                raise Damaged("bomb", f"unpacks to more than {room >> 20} MiB, from far less")
-            if not stream.eof:
-                raise Damaged("damaged", "ends early")
-            data = stream.unused_data
-    except zlib.error as error:
-        raise Damaged("damaged", "is damaged: it cannot be unpacked") from error
-    return bytes(done)
+        raise Damaged("format", "is no zip archive, whatever its name says")
 
 
 def _zip_members(data: bytes) -> Iterator[Member]:
@@ -144,89 +119,7 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
     return name if info.flag_bits & 0x800 else name.encode("cp437").decode("utf-8", "surrogateescape")
 
 
-def _tar_members(data: bytes) -> Iterator[Member]:
-    at, name, pax_size = 0, "", -1
-    while at + _BLOCK <= len(data) and any(header := data[at : at + _BLOCK]):
-        if not _checksum_holds(header):
-            raise Damaged("damaged", "is damaged: a header's sum is wrong")
-        flag = header[156:157].decode("latin-1")
-        size = pax_size if pax_size >= 0 and flag not in "xgLK" else _number(header[124:136])
-        at += _BLOCK
-        if at + size > len(data):
-            raise Damaged("damaged", "ends early")
-        body, at = (at, at + size), at + -(-size // _BLOCK) * _BLOCK
-        if flag in "xgLK":
-            if size > HEADER_BYTES_MAX:
-                raise Damaged("header", "has a header beyond any need")
-            fields = _extended_header(flag, data[slice(*body)])
-            name = fields.get("path", name)
-            pax_size = _decimal(fields["size"]) if "size" in fields else pax_size
-            continue
-        yield _tar_member(data, header, name=name or _tar_name(header), body=body)
-        name, pax_size = "", -1
-
-
-def _tar_member(data: bytes, header: bytes, *, name: str, body: tuple[int, int]) -> Member:
-    flag = header[156:157].decode("latin-1")
-    kind = "" if flag in _PLAIN_FLAGS else _KINDS.get(flag, "of an unknown kind")
-    return Member(
-        name=name[2:] if name.startswith("./") else name,  # as `tar -c .` writes them
-        size=body[1] - body[0],
-        is_folder=flag == "5" or (flag == "\0" and name.endswith("/")),
-        kind=kind,
-        may_run=bool(_number(header[100:108]) & 0o100),
-        read=lambda most: data[body[0] : min(body[1], body[0] + most)],
-    )
-
-
-def _tar_name(header: bytes) -> str:
-    name, prefix = (
-        part.split(b"\0", 1)[0].decode("utf-8", "surrogateescape") for part in (header[:100], header[345:500])
-    )
-    return f"{prefix}/{name}" if prefix and header[257:262] == b"ustar" and header[262:264] != b" \0" else name
-
-
-def _extended_header(flag: str, body: bytes) -> dict[str, str]:
-    """What an extra header says of the next member; those for the whole archive, and of links' targets, say nothing."""
-    if flag == "L":
-        return {"path": body.rstrip(b"\0").decode("utf-8", "surrogateescape")}
-    fields: dict[str, str] = {}
-    while flag == "x" and body:
-        length, _, _ = body.partition(b" ")
-        if not length.isdigit() or not len(length) + 1 < int(length[:9]) <= len(body):
-            raise Damaged("header", "has a header that cannot be read")
-        key, _, value = body[len(length) + 1 : int(length) - 1].partition(b"=")
-        fields[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
-        body = body[int(length) :]
-    if any(key.startswith("GNU.sparse") for key in fields):
-        raise Damaged("sparse", "holds a sparse file")
-    return fields
-
-
-def _number(written: bytes) -> int:
-    """An octal number of a header; the other notation is for sizes that nothing here may have."""
-    digits = written.strip(b" \0")
-    if not digits:
-        return 0
-    if not digits.isdigit() or b"8" in digits or b"9" in digits:
-        raise Damaged("header", "has a header that cannot be read")
-    return int(digits, 8)
-
-
-def _decimal(written: str) -> int:
-    if not (written.isascii() and written.isdigit() and len(written) < 16):
-        raise Damaged("header", "has a header that cannot be read")
-    return int(written)
-
-
-def _checksum_holds(header: bytes) -> bool:
-    digits = header[148:156].strip(b" \0")
-    if not digits or not all(48 <= digit <= 55 for digit in digits):
-        return False
-    return int(digits, 8) == sum(header) - sum(header[148:156]) + 8 * 32
-
-
-SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz")
+SUFFIXES = (".zip", ".skill")
 ARCHIVE_BYTES_MAX = 64 << 20
 MEMBERS_MAX = 2000
 TOTAL_BYTES_MAX = 64 << 20
@@ -290,7 +183,7 @@ def open_archive(path: Path) -> SkillArchive:
     try:
         data = _bytes_of(path)
         limit = min(TOTAL_BYTES_MAX, _RATIO_FREE + RATIO_MAX * len(data))
-        for number, member in enumerate(members(data, limit=limit)):
+        for number, member in enumerate(members(data)):
             if number == MEMBERS_MAX:
                 raise Damaged("count", f"holds more than {MEMBERS_MAX} files")
             _take(member, gathered, limit=limit)

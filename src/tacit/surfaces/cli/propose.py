@@ -204,8 +204,8 @@ class _Imported:
 def import_(ctx: CommandContext, *, paths: tuple[Path, ...], by: str, own: bool, dry_run: bool) -> None:
     """Import SKILL.md folders through the gate; they wait for review. An edited export becomes a new version.
 
-    A path is a skill's folder, its SKILL.md, a folder of such folders, or an archive of them (.zip, .skill, .tar, .tar.gz),
-    which is read in memory and refused as a whole if anything in it is out of bounds. Exit code 3 means that some were not
+    A path is a skill's folder, its SKILL.md, a folder of such folders, or an archive of them (.zip, .skill), which
+    is read in memory and refused as a whole if anything in it is out of bounds. Exit code 3 means that some were not
     accepted; the others are imported all the same.
     """
     ctx.may_create = not dry_run
