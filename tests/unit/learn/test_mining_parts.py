@@ -14,16 +14,14 @@ from tacit.domain.trajectory import Trajectory
 from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of, learn_order
 from tacit.learn.mining.candidates import MAX_SURROUNDINGS, free_name, name_of, surroundings_of
 from tacit.learn.mining.group_data import (
-    MAX_FAILURES,
     GroupData,
-    failure_causes,
     general_task,
     impersonal_task,
     names_in,
 )
 from tacit.learn.mining.miner import mine, phase_order
 from tacit.learn.mining.pattern_conditions import attempt_record, distinct_attempts, known_facts
-from tests.unit.learn.calls import FAILED, AttemptStore, attempt, greenhouse, season
+from tests.unit.learn.calls import FAILED, AttemptStore, attempt, season
 
 
 def outline(task: str = "See to it", *parts: Move | Reading, **more: Any) -> Outline:
@@ -176,26 +174,6 @@ def test_names_of_people_that_only_one_task_has_make_no_patterns() -> None:
 
 
 # --- failures -------------------------------------------------------------------------------------------------------
-
-
-def test_without_failures_there_is_no_cause() -> None:
-    assert failure_causes(study_of(season())) == []
-
-
-def test_only_so_many_failures_are_looked_at_and_each_names_its_attempt() -> None:
-    solved = greenhouse(1, heater=True, vents=False, pump=True)
-    steps = tuple(step for step in solved.steps if step.tool != "prime_pump")
-    failed = [dataclasses.replace(solved, steps=steps, session_id=f"f{n}", id="") for n in range(MAX_FAILURES + 5)]
-    causes = failure_causes(study_of([*season(), solved], failed))
-    assert [cause.trajectory_id for cause in causes] == [each.id for each in failed[-MAX_FAILURES:]]
-    assert {cause.missing for cause in causes} == {("prime_pump",)}
-
-
-def test_a_failure_without_a_success_at_its_task_is_not_explained() -> None:
-    strange = attempt(
-        "Something else altogether", ("check_air", {"house_id": "H999"}, "Vents: open"), ("prime_pump", {}, "ok")
-    )
-    assert failure_causes(study_of(season(), [strange])) == []
 
 
 NAMES = st.sampled_from("abcde")
