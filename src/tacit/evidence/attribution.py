@@ -375,6 +375,7 @@ def _composite_alignment(content: SkillContent, parts: Mapping[str, Alignment | 
 
 
 _ALIKE = 0.8
+"""Shared words from which two errors are one. Smaller: a lesson counts as ignored where another error came."""
 
 
 def _align_lesson(run: RunStretch, content: SkillContent) -> Alignment | None:

@@ -337,6 +337,7 @@ MADE_BY = "tacit.refinement/1"
 """The author of revisions that were made from runs; a stored name."""
 DETAIL_MAX = 200
 _CALL_MAX = 80
+"""Characters of a remark, and of a call in it: remarks are listed one a line."""
 
 
 class FrictionKind(StrEnum):

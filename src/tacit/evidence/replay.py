@@ -44,6 +44,7 @@ _SYSTEM = "/usr/bin:/usr/local/bin:/bin"
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _COPY_S = 120.0
 _DETAIL_CHARACTERS = 400
+"""Seconds for cloning the checkout, and characters of output in a result."""
 _NO_NETWORK = re.compile(
     r"could not resolve|temporary failure in name resolution|name or service not known|network is unreachable|"
     r"failed to resolve|getaddrinfo|EAI_AGAIN|ENOTFOUND|no address associated|unable to connect to the server",

@@ -49,6 +49,7 @@ MAX_SEEN = 24
 """How many lines of a working output are kept, as digests."""
 MAX_LINE = 200
 MAX_REASON = 240
+"""Characters of an output line and of what the agent said before a call: outlines of all attempts are in memory at once."""
 _NOT_RUN = (StepResult.DENIED, StepResult.INTERRUPTED, StepResult.NO_MATCH)
 
 

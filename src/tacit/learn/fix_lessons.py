@@ -24,6 +24,7 @@ MAX_CITED = 5
 """Attempts that a lesson cites."""
 _MAX_FORM = 60
 _MAX_SHOWN = 110
+"""Characters of a call in a name or sentence: one line of a terminal. The step keeps it whole."""
 
 
 def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) -> Candidate | None:

@@ -305,6 +305,7 @@ def taken_back(
 _MAX_BEFORE, _MAX_AFTER = 12, 6
 """Calls before and after the message among which the corrected one and the one in its place are looked for."""
 _MAX_SHOWN = 120
+"""Characters of a command in a rule: one line of a terminal."""
 _TELLING = 4  # letters of a word in a long flag that say something
 _TOKEN = re.compile(r"(?<!\w)--?[a-z][\w-]*|[^\W_](?:[\w./-]*\w)?", re.IGNORECASE | re.ASCII)
 

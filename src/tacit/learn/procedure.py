@@ -156,6 +156,7 @@ def _looked_into(action: ToolCall, paths: Mapping[str, int]) -> list[str]:
 MIN_STEPS = 3
 """Meaningful actions in the attempt; what the gate asks of the finished procedure is its own matter."""
 _MIN_KEPT = 2
+"""Steps that must be left once looking around is taken out: one command is no procedure."""
 BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git status", "git fetch", "gh pr create"})
 
 

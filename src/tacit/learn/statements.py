@@ -45,6 +45,7 @@ _MAX_WHOLE = 40
 """Tokens of a message that is one statement as a whole, where no word tells which sentences belong together."""
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _RETYPED = 0.7
+"""Share of equal characters from which a message is the one before, typed again. Smaller: a follow-up counts as a copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +176,7 @@ _ABBREVIATED = re.compile(
 )
 _ITEM = re.compile(r"^\s*(?:[-*•・–]|\(?\d{1,2}[.)、]|[a-z][.)])\s*(?=\S)")
 _WRAPPED = 60
+"""A line at least this long, without a sign at its end, goes on in the next line."""
 
 
 def sentences(text: str) -> list[str]:

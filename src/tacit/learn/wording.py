@@ -19,6 +19,7 @@ _MAX_COMMAND = 400
 """Characters of a quoted text, and of a command or call, in the sentence of a step."""
 _WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
 _MAX_FILES = 3
+"""Files that one step names; of more it says so."""
 _EDITS = ("old_string", "new_string")
 
 
@@ -142,6 +143,7 @@ MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 _NAME_WORDS = 5
 _MAX_TASK = 600
+"""The format's limits of name and description; words of a name, which people type; characters of a task in a description."""
 _MAX_READ = 8_000  # a longer task contains a pasted document
 
 _VERBS = frozenset(

@@ -24,6 +24,7 @@ _MAX_BYTES = 1 << 20
 _MAX_WARNINGS = 4_000
 """How many warnings are written: at less than 200 bytes each they stay below `_MAX_BYTES`."""
 _MAX_WORDS = 200
+"""Words of a command that are looked up; a longer one is a script."""
 _WORD = r"[\w./@+:-]+"
 
 

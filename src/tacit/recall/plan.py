@@ -17,7 +17,7 @@ is absent?" and "does what is left over call for the tool that is missing?".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -120,12 +120,11 @@ def _blocked_plan(
         return None
     best = usable[0].strength if usable else 0.0
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best >= BEST_STRENGTH_MIN else inf
-    common = common_tools(each.option.observed_content.surroundings for each in rated)
     for at, (value, option) in enumerate(rated):
         # What tools answer decides whether a skill with cases is needed, not words.
         if value < BEST_STRENGTH_MIN or option.content.cases or not missing_tools(option.content, tools):
             continue
-        where = tool_environment(option.content.surroundings, tools, common=common)
+        where = tool_environment(option.content.surroundings, tools)
         if where is ToolEnvironment.HERE and not option.surroundings_observed:
             # Surroundings that were only written down may show that it belongs elsewhere, not that it is missing here.
             where = ToolEnvironment.UNKNOWN
@@ -197,23 +196,12 @@ class ToolEnvironment(Enum):
     ELSEWHERE = "elsewhere"
 
 
-def common_tools(co_available_tools: Iterable[Collection[str]]) -> frozenset[str]:
-    """Return the tools that are in all known surroundings: they distinguish no environment from another."""
-    found = [frozenset(each) for each in co_available_tools if each]
-    return frozenset.intersection(*found) if len(found) > 1 else frozenset()
-
-
-def tool_environment(
-    co_available_tools: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
-) -> ToolEnvironment:
-    """Return where a skill belongs, by the share of its surroundings that is available.
-
-    Tools in `common` count only if it has no others.
-    """
-    distinctive = set(co_available_tools) - common or set(co_available_tools)
-    if not distinctive:
+def tool_environment(co_available_tools: Collection[str], tools: Collection[str]) -> ToolEnvironment:
+    """Return where a skill belongs, by the share of its surroundings that is available."""
+    surroundings = set(co_available_tools)
+    if not surroundings:
         return ToolEnvironment.UNKNOWN
-    belongs_here = len(distinctive.intersection(tools)) >= AVAILABLE_SHARE_MIN * len(distinctive)
+    belongs_here = len(surroundings.intersection(tools)) >= AVAILABLE_SHARE_MIN * len(surroundings)
     return ToolEnvironment.HERE if belongs_here else ToolEnvironment.ELSEWHERE
 
 

@@ -19,6 +19,7 @@ from tacit.store.lexical_search import VERSION_WEIGHTS, score, version_words
 from tacit.text.words import query_terms
 
 MAX_OFFERED = 3
+"""Static skills that one recall names: the client lists all of them anyway."""
 
 
 def added(context: StoreContext, selection: Selection) -> Selection:

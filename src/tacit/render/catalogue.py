@@ -26,6 +26,7 @@ PROJECT_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".github/s
 USER_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".copilot/skills", ".gemini/skills")
 DEPTH_MAX = 5
 DIRECTORIES_MAX = 2000
+"""Levels and folders that are searched for skills: a home folder may hold anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

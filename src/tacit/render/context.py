@@ -41,6 +41,7 @@ ITEM_TOKENS_MAX = 1200
 SHOWN_CASES = 6
 SHOWN_PITFALLS = 4
 SHOWN_NAMES = 6
+"""Tokens of one skill, and cases, pitfalls and names that are shown of it; the rest is had on request."""
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
 

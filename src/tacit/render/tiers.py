@@ -27,6 +27,7 @@ from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20
 LISTED_FILES_MAX = 200
+"""Bytes of one file, and files in one list, that an agent is given."""
 _MARKDOWN = (".md", ".markdown", ".mdx", ".txt", ".rst")
 
 

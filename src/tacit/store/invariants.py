@@ -20,6 +20,7 @@ from tacit.store.encoding import aware
 
 FindTombstone = Callable[[str], Tombstone | None]
 MAX_FILES = 50
+"""Paths by which an attempt is found; more would drown the words of its task."""
 _FILE_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
 
 

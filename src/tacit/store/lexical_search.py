@@ -61,6 +61,7 @@ EVERYDAY = frozenset(
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 _PIVOT_TERMS = 150.0
+"""The usual constants of BM25 (k1, b); the average length is fixed, so that a score does not change with other documents."""
 
 
 def version_words(content: SkillContent) -> tuple[list[str], ...]:

@@ -27,6 +27,7 @@ SET_ASIDE_REASONS = (
 because a person rejected it: new evidence for it waits for review."""
 _GONE = (Status.REJECTED, Status.RETIRED)
 _SHORTEST_PREFIX = 4
+"""Characters of an id that find it; fewer are more likely the beginning of a name."""
 
 
 def newest_recallable(versions: Sequence[StoredVersion]) -> StoredVersion:

@@ -15,6 +15,7 @@ MAX_TELLING = 10
 _HEAD = 16_000  # compilers name the cause first …
 _TAIL = 64_000  # … interpreters last; the middle of a huge log adds nothing
 _MAX_LINE = 1_000
+"""Characters of a line that are read; what is longer is data."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _WRAPPING = re.compile(

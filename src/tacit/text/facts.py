@@ -28,12 +28,15 @@ MAX_JSON_CHARS = 1_000_000
 MAX_FACTS = 400
 MAX_DEPTH = 6
 MAX_VALUE = 160
+"""Bounds of one answer: characters of prose and JSON, values, levels, characters of a value. Longer values are texts, of
+which no two attempts show the same."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _FIELD = re.compile(r"^\W*([^\W\d_][^:=|{}]{0,78}?)\s*(?::|=)(?:\s+|$|(?<=[=])(?=\S))(.*)$")
 _PLAIN = re.compile(r"[^\w\s.,:;'\"()/%+\-@#$€£&=<>*?!\[\]{}\\|]+|[²³¹⁰-₎]+")
 """Decorative symbols without meaning."""
 _SHORTEST_NAME = 4
+"""Characters of an identifier; a shorter word with a digit is a count or a version."""
 _ASIDE = re.compile(r"\(([^()]{1,60})\)")
 _NUMBER = re.compile(r"^[$€£]?\s?(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?[%A-Za-z/]{1,8})?(?=$|\s|\()")
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")

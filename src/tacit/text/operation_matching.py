@@ -90,6 +90,7 @@ _IDENTIFYING = re.compile(r"(?:^|_)(?:id|path|file|name|number)$|Id$", re.IGNORE
 
 _OPEN = re.compile(r"\{\w+\}|‹\w+›")
 _PROSE_WORDS = 8
+"""Words from which an argument is prose, which no two runs word alike. Smaller: values that must be equal count as prose."""
 _DESCRIBING = DESCRIBING | FRAMING
 
 

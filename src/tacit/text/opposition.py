@@ -19,6 +19,7 @@ SAME = 0.75
 """The same, from which a text repeats a line or turns it round."""
 MOST_SENTENCES = 40
 LONGEST = 400
+"""Sentences of one text that are compared, and characters of each; a longer one is a list or pasted text."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NEGATED = re.compile(

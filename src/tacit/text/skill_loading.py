@@ -17,6 +17,7 @@ _READING = frozenset({"read", "read_file", "view", "view_file"})
 _COMMANDS = ("command", "cmd")
 _REACH = 400
 _MAX_NAMED = 8
+"""Characters before a SKILL.md that may hold the command which shows it, and mentions that are tried."""
 
 
 def loaded_skill(tool: str, arguments: Mapping[str, object]) -> str:

@@ -232,6 +232,7 @@ TACIT_TOOL_PREFIXES = ("mcp__tacit__", "tacit__", "tacit.")
 _FOLDER = re.compile(r"(?:^|[\s/\\'\"=])\.tacit(?:[/\\]|$)")
 _MARK = re.compile(r"^[^\w\n]*(?:\d+[^\w\n]+)?tacit-[a-z-]+:", re.MULTILINE)
 _MARK_REACH = 8_000
+"""Characters in which the mark of a skill of Tacit's own is looked for: it stands in the head."""
 
 
 def names_tacit_folder(text: str) -> bool:

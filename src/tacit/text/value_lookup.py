@@ -38,6 +38,7 @@ WHOLE = "."
 _MAX_DEPTH = 24
 _MAX_LEAVES = 20_000
 _MAX_ANSWER = 2_000_000
+"""Levels, values and characters of one answer that are read; they bound the time on hostile answers."""
 _MAX_KEPT = 20_000  # only a few longer answers are cached
 _MAX_PROSE = 400
 _MANY_KEYS = 16  # more keys than this make a table, not a record

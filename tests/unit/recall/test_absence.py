@@ -11,7 +11,6 @@ from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillSt
 from tacit.recall.plan import (
     PlanOption,
     ToolEnvironment,
-    common_tools,
     compose,
     expected_tool_named,
     tool_environment,
@@ -54,20 +53,6 @@ def test_most_of_its_surroundings_tell_where_a_skill_is_at_home(
     surroundings: tuple[str, ...], tools: tuple[str, ...], told: ToolEnvironment
 ) -> None:
     assert tool_environment(surroundings, tools) is told
-
-
-def test_tools_that_are_everywhere_tell_no_place_from_another() -> None:
-    shell = ("read", "write", "run", "search", "list")
-    common = common_tools([(*shell, *GARDEN), (*shell, *OFFICE), ()])
-    assert common == frozenset(shell)
-    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE)) is ToolEnvironment.HERE
-    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE), common=common) is ToolEnvironment.ELSEWHERE
-    assert tool_environment(shell, shell, common=common) is ToolEnvironment.HERE
-
-
-def test_one_skill_alone_shows_nothing_that_is_everywhere() -> None:
-    assert common_tools([GARDEN, ()]) == frozenset()
-    assert common_tools([]) == frozenset()
 
 
 def test_a_weakly_called_skill_holds_back_where_its_tool_would_be_expected() -> None:
@@ -181,18 +166,6 @@ def test_what_is_only_said_to_belong_here_holds_back_no_more_than_what_says_noth
     plan = compose("print it", [*LEARNED, dataclasses.replace(claims, surroundings_observed=False)], tools=DESK)
     assert [chosen.name for chosen in plan.chosen] == ["print-letter"]
     assert plan == compose("print it", [*LEARNED, silent], tools=DESK)
-
-
-def test_what_is_only_written_does_not_make_the_tools_of_every_place_tell_one() -> None:
-    shell = ("read", "write", "run")
-    both = [part("dig_bed", "dig", beside=(*shell, *GARDEN)), part("print_letter", "print", beside=(*shell, *OFFICE))]
-    tools = (*shell, *OFFICE)
-    written = dataclasses.replace(part("book_room", "zzz", beside=("lock_safe",)), surroundings_observed=False)
-    assert compose("dig or print", both, tools=tools).lacking == ()
-    assert compose("dig or print", [*both, written], tools=tools).lacking == ()
-    assert compose(
-        "dig or print", [*both, dataclasses.replace(written, surroundings_observed=True)], tools=tools
-    ).lacking == ("dig_bed",)
 
 
 def test_what_is_said_to_belong_elsewhere_may_hold_back_less() -> None:

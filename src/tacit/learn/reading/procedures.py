@@ -25,6 +25,7 @@ MIN_TOKENS_EACH = 1_000
 """Tokens that each session has at least in a request."""
 MAX_STEPS = 20
 MAX_PITFALLS = 3
+"""Steps and pitfalls of one procedure; what a model writes beyond that is not read by an agent either."""
 _PARAMETER = re.compile(r"\{(\w{1,40})\}")
 
 

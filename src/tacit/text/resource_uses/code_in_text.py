@@ -28,6 +28,7 @@ _LEAD = re.compile(
 )
 """Words before a command in build files."""
 _MAX_LINE = 4_000
+"""Characters of a line that are parsed together; a longer one is cut between words."""
 _CONTINUED = re.compile(r"\\\n")
 OTHER_LANGUAGES = frozenset(
     "python py python3 ipython pycon js javascript mjs cjs node ts typescript tsx jsx json jsonc json5 jsonl java "
@@ -196,6 +197,7 @@ _MARKS = ".,;:!?)`\"'"
 _LOOKED_AT = 400
 _BEFORE = 48
 _WORDS = 8
+"""Characters around a word that may be a command, before it, and words after it: enough to tell a command from a sentence."""
 
 
 def commands_in_prose(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
