@@ -6,6 +6,9 @@ were, *ignored* when none was, and *contradicted* when the run did what it forbi
 or continued in the way that a lesson says fails. Whether a call worked makes no difference: a skill that was followed
 into a failure has failed. What cannot be decided is `None`, and no evidence.
 
+Example: a skill that says "set the mode to 4g" is followed by the call `set_mode(mode="4g")`, contradicted by
+`set_mode(mode="2g")`, and ignored by a run that only reads the mode.
+
 Where the client reports that a skill was loaded, or names it for steps, half of its changes are enough, and a skill of
 prose alone is followed if anything was done under its name. This shows no causes: a run may do by itself what a skill
 says, and only a comparison with control runs shows what the skill adds.

@@ -3,6 +3,10 @@
 A procedure is used if its steps were done (see `attribution`). For an entry without steps, words decide: those that the
 run can only have from the entry appear in what the agent then says and does. Where that cannot be decided, there is no
 signal. Usage does not show that a skill works, so reliability does not depend on it.
+
+Example: a norm says "Log through the helper in invoice.log, never print". The task does not say so. If the agent then writes
+"I use the invoice helper for logging", two of the four words of the norm have come up (`ENOUGH`, `LEAST_MET`): it was used. Had
+the task named the helper, these words would show nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ Possible fixes are another form of the call (behind a wrapper, with an option or
 file), and the commands and edits between. A fix needs several sessions, and it must make a difference: the call without the
 other form mostly fails, or hardly ever works; the command or edit is not so frequent that it lay between by chance. One session
 is enough where the error names the fix or says that a program is missing.
+
+    session 1: `go test ./...` fails with "no required module provides package a/b", `go mod tidy`, `go test ./...` works
+    session 2: the same with another package
+      ->  where `go test` prints that line, run `go mod tidy` first; seen in 2 sessions
 """
 
 from __future__ import annotations

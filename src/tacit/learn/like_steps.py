@@ -2,6 +2,9 @@
 
 Steps are compared by what they do (read, write, search, run, call), by what they are about (a path, or programs with their
 subcommands) and by their words; words that only one task has count as its values.
+
+    attempt 1: read setup.cfg, git tag v1.2, git push        columns:  git tag v1.2 | git tag v1.3
+    attempt 2: git tag v1.3, git push                                  git push     | git push
 """
 
 from __future__ import annotations

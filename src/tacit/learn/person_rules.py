@@ -2,6 +2,10 @@
 
 A standing statement is a rule at once, and so is a request that the agent visibly put into practice instead of what it had
 done before. Any other request becomes a rule when the person makes it in nearly the same words in several sessions.
+
+    "In this project we always use pnpm."                               a rule at once
+    "no, use pnpm here", and the agent runs `pnpm` instead of `npm`     a rule at once
+    "also update the changelog", once                                   nothing yet
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Hits and what is known of them → ranked items within a hard token budget, or an explained abstention. Pure."""
+"""Hits and what is known of them → ranked items within a hard token budget, or an explained abstention. Pure.
+
+Example, with the usual threshold of 0.18 and `k` = 3: five procedures have the relevance 0.90, 0.50, 0.40, 0.30 and 0.10. The
+last is below the threshold, and 0.30 is less than 0.4 of the best (`SHARE_OF_BEST_MIN`): both are listed as left out. The other
+three are ordered by their match score and written until the budget is used up. Norms that hold here come in any case, from
+their own share of the budget. If nothing is relevant, the answer is empty and says what came nearest.
+"""
 
 from __future__ import annotations
 

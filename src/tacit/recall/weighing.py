@@ -1,5 +1,9 @@
 """A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing.
 
+Example: a skill shares words worth 30 nats with the task and an identifier worth 8, is close to it in meaning (cosine 0.3), and
+was not measured yet (0.5). By `signals.WEIGHTS` meaning adds 42 to the match score, words 30, the identifier 8, reliability 4,
+and the same scope 1. The sum, 85, is shown as 0.82 (`signals.SCALE`).
+
 Words used here: *cases* are situations that call for a skill (see `recall.plan`). A *feature* is something in a query's state
 that can be compared with a skill, such as the command that was run.
 

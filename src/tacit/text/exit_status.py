@@ -1,6 +1,9 @@
 """Does exit status 0 of a shell text prove that its checks passed? Follows the status of each check through the line.
 
 It works on the parsed commands and runs nothing. In doubt the status proves nothing.
+
+    pytest -q                    pytest -q && echo done       set -o pipefail; pytest -q | tail -3       proved
+    pytest -q | tail -3          pytest -q; echo done         pytest -q || true                          not proved
 """
 
 from __future__ import annotations

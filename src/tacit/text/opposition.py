@@ -2,6 +2,10 @@
 
 Finds three kinds: one bans what the other asks for; one uses what the other replaces ("use pnpm, not npm"); both set one
 thing differently ("use port 8080 for the preview" against port 9090). Texts on the same subject alone are not opposed.
+
+Each sentence is read as a ban, a replacement or a setting by the patterns below; what fits none is a plain request. The
+patterns are English: in other languages only negations are known (`opposite_clause`). In doubt nothing is found, since a
+person is asked about each opposition.
 """
 
 from __future__ import annotations
