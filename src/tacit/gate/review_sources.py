@@ -136,22 +136,24 @@ def _snippets_of_card(version: SkillVersion, loaded: dict[str, Trajectory]) -> I
     The card has many lines from many commands, so three whole commands would show little of it: for each value of a line,
     else for its purpose, this is the part of a command that has most of its words.
     """
-    parts: dict[str, Step] = {}
+    parts: dict[str, tuple[Step, Span]] = {}
     for span in version.provenance.grounding.get("body", ()):
         trajectory = loaded.get(span.trajectory_id)
         step = next((each for each in trajectory.steps if each.index == span.step), None) if trajectory else None
         if step:
-            parts |= dict.fromkeys(filter(None, map(str.strip, _COMMAND_END.split(_snippet(span, step).text))), step)
+            parts |= dict.fromkeys(
+                filter(None, map(str.strip, _COMMAND_END.split(_snippet(span, step).text))), (step, span)
+            )
     words = {part: set(_WORD.findall(part)) for part in parts}
-    shown: dict[str, Step] = {}
+    shown: dict[str, tuple[Step, Span]] = {}
     for line in version.content.body.splitlines():
         for value in (*line.split("`")[1::2], line.partition(":")[0]):
             wanted = set(_WORD.findall(value))
             best = max(parts, key=lambda part: (len(wanted & words[part]), -len(part)), default="")
             if 2 * len(wanted & words.get(best, set())) > len(wanted):
                 shown.setdefault(best, parts[best])
-    for part, step in list(shown.items())[:MAX_OF_CARD]:
-        yield Snippet(at=step.at, who="command", text=part, failed=step.failed)
+    for part, (step, span) in list(shown.items())[:MAX_OF_CARD]:
+        yield Snippet(at=step.at, who="command", text=part, failed=step.failed, span=span)
 
 
 def _snippet(span: Span, step: Step) -> Snippet:

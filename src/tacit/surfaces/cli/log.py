@@ -29,12 +29,14 @@ _MOMENTS = {
     "call": "after a call",
     "batch": "after calls",
     "denied": "call denied",
+    "hook": "by a hook",
 }
-_OBJECTIONS = {"said": "you objected", "denied": "you denied a call"}
+OBJECTIONS = {"said": "you objected", "denied": "you denied a call"}
 _WHY_AT = {
     "start": "always shown at the start",
     "before": "this call mostly fails here",
     "call": "extends the skill that was loaded",
+    "hook": "why is not on record any more",
 }
 """Why something was shown at a moment at which no words were compared."""
 _NOT_SHOWN = {
@@ -115,10 +117,10 @@ def why(ctx: CommandContext, *, name: str, limit: int) -> None:
         if not rows:
             yield "It was never shown. See whether a task brings it: [bold]tacit recall TASK --explain[/bold]"
         for session_id, event, shown, words in rows:
-            yield f"{_time(event.at)}  {_moment(event)} of session {safe(session_id[:8])}"
+            yield f"{_time(event.at)}  {moment_text(event)} of session {safe(session_id[:8])}"
             if event.task:
                 yield f"  task: {safe(one_line(event.task, max(40, ctx.console.width - 10)))}"
-            yield f"  why: {_why(event, shown)}"
+            yield f"  why: {why_text(event, shown)}"
             if words:
                 yield f"  words in common: {safe(', '.join(words))}"
             yield f"  then: {_then(shown)}"
@@ -163,7 +165,7 @@ def _session_parts(ctx: CommandContext, each: SessionLog) -> Iterator[ReportPart
         if not lines and event.silent:
             silent[event.silent] += 1
         yield from lines
-    yield from (f"  [dim]silent {counted(count, 'time')}: {_reason(code)}[/dim]" for code, count in silent.items())
+    yield from (f"  [dim]silent {counted(count, 'time')}: {reason_text(code)}[/dim]" for code, count in silent.items())
     if not each.events:
         text = "nothing was shown" if each.has_journal else "its hooks noted nothing: it ran before or without them"
         yield f"  [dim]{text}[/dim]"
@@ -177,13 +179,13 @@ def _session_parts(ctx: CommandContext, each: SessionLog) -> Iterator[ReportPart
 
 def _event_lines(event: SessionEvent) -> Iterator[str]:
     """Yield the lines of an event; nothing for plain silence, which is summed up."""
-    head = f"  {event.at.astimezone():%H:%M}  [cyan]{_moment(event)}[/cyan]  "
-    indent = " " * (9 + len(_moment(event)) + 2)
-    lines = [f"[bold]{safe(each.name)}[/bold]: {_why(event, each)} → {_then(each)}" for each in event.shown]
+    head = f"  {event.at.astimezone():%H:%M}  [cyan]{moment_text(event)}[/cyan]  "
+    indent = " " * (9 + len(moment_text(event)) + 2)
+    lines = [f"[bold]{safe(each.name)}[/bold]: {why_text(event, each)} → {_then(each)}" for each in event.shown]
     if event.shown or event.not_shown:
         lines += [_not_shown_line(each) for each in event.not_shown[:_SILENT_LISTED]]
     if event.objection:
-        lines.append(_OBJECTIONS.get(event.objection, safe(event.objection)))
+        lines.append(OBJECTIONS.get(event.objection, safe(event.objection)))
     if event.warned:
         lines.append(f"warned that it repeats itself ({counted(event.warned, 'time')})")
     if event.notes:
@@ -193,15 +195,16 @@ def _event_lines(event: SessionEvent) -> Iterator[str]:
 
 def _not_shown_line(each: NotShown) -> str:
     near = f" ({each.relevance:.2f})" if each.relevance is not None else ""
-    return f"[dim]not shown: {safe(each.name)}, {_reason(each.code)}{near}[/dim]"
+    return f"[dim]not shown: {safe(each.name)}, {reason_text(each.code)}{near}[/dim]"
 
 
-def _moment(event: SessionEvent) -> str:
+def moment_text(event: SessionEvent) -> str:
+    """Return when in a session something happened, in words."""
     moment = _MOMENTS.get(event.moment, event.moment)
     return safe(f"{moment} ({event.tool})" if event.tool and event.shown else moment)
 
 
-def _why(event: SessionEvent, shown: ShownSkill) -> str:
+def why_text(event: SessionEvent, shown: ShownSkill) -> str:
     """Return why a skill was shown, in words."""
     signals = shown.why
     if signals.get("signature"):
@@ -231,7 +234,8 @@ def _then(shown: ShownSkill) -> str:
     return ", ".join(parts) or "[dim]not known whether it was followed[/dim]"
 
 
-def _reason(code: str) -> str:
+def reason_text(code: str) -> str:
+    """Return why something was not shown, in words."""
     try:
         return _NOT_SHOWN[ReasonCode(code)]
     except (KeyError, ValueError):

@@ -23,6 +23,7 @@ from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVe
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
+from tacit.gate.findings import field_name as entry_name
 from tacit.gate.findings import reason_sentence
 from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import has_severe_findings, tool_keys
@@ -46,7 +47,6 @@ SHOWN_EFFECTS = 12
 SHOWN_LOST = 8
 SHOWN_SOURCES = 12
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
-_SINGULAR = {"steps": "step", "pitfalls": "pitfall", "parameters": "parameter", "cases": "case", "cues": "cue"}
 _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
@@ -164,16 +164,14 @@ def _file_path(path: str, content: SkillContent) -> str:
 
 def field_name(path: str, content: SkillContent) -> str:
     """Return the path of a field as a reader counts: `steps.1` is step 2, a file has its own path."""
-    name, index, rest = [*path.split(".", 2), "", ""][:3]
-    if name in _SINGULAR and index.isdigit():
-        return f"{_SINGULAR[name]} {int(index) + 1}" + (f", {rest}" if rest else "")
-    return _file_path(path, content) or path
+    return _file_path(path, content) or entry_name(path)
 
 
 def confirmation(external: ExternalValue, version: SkillVersion, sources: Mapping[str, Sequence[OutsideSource]]) -> str:
     """Return what a reviewer must confirm about a value from outside."""
     behind = sources.get(external.field.removesuffix(".arguments")) or sources.get(external.field.partition(".")[0], ())
-    source = text_of_source(behind[0]) if behind else "tool output, a file or the web"
+    known = behind and behind[0] != OutsideSource()
+    source = text_of_source(behind[0]) if known else "tool output, a file or the web"
     why = f"worded by a model that read {source}" if version.provenance.model else f"first seen in {source}"
     return clean(f"`{external.value}` ({external.kind}, {field_name(external.field, version.content)}) was {why}")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from itertools import islice
+from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 from tacit.config.signers import unlocked_key
@@ -14,8 +14,7 @@ from tacit.config.signing_key import has_key
 from tacit.domain.care import CareKind
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.domain.evidence import Reliability
-from tacit.domain.fact import Topic
-from tacit.domain.lifecycle import WAITING, Status
+from tacit.domain.lifecycle import RECALLABLE, WAITING, Status
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import Episode, StoredVersion
@@ -29,10 +28,10 @@ from tacit.learn.fixes import SourcedCall, retries_of
 from tacit.maintain import session_log
 from tacit.maintain.archive import matching_skills, newest_skills
 from tacit.maintain.reason_text import stored_reason
-from tacit.maintain.session_log import Activity
+from tacit.maintain.session_log import Activity, SessionEvent
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.context import CommandContext
-from tacit.surfaces.cli.log import session_document
+from tacit.surfaces.cli.log import OBJECTIONS, moment_text, reason_text, session_document, why_text
 from tacit.surfaces.cli.recall import selection_document, weighed
 from tacit.surfaces.cli.report import fields
 from tacit.surfaces.cli.review import REVIEW_SECONDS
@@ -50,6 +49,8 @@ from tacit.text.tool_calls import tool_calls
 PAGE = 25
 """Rows of a list."""
 DAYS = 14
+WINDOW = 7
+"""Days whose results make one point of the curve: of one day there are too few."""
 MOST_USES = 400
 """Uses that *Today* looks at."""
 _LISTED = 8
@@ -97,24 +98,28 @@ def today(ctx: PageContext) -> dict[str, Any]:
     """Return what was learned, what waits, what helped and what got worse."""
     context = ctx.memory.context
     now = context.now()
-    days, skills = session_log.results_by_day(context, since=now - timedelta(days=DAYS), most=MOST_USES)
+    days, skills = session_log.results_by_day(context, since=now - timedelta(days=DAYS + WINDOW), most=MOST_USES)
     waits, waiting_count = newest_skills(context, statuses=WAITING, limit=_LISTED)
     newest, skill_count = newest_skills(context, limit=3 * _LISTED)
-    decided = [each for each in newest if each.status not in WAITING][:_LISTED]
+    stale, _ = newest_skills(context, statuses={Status.STALE}, limit=_LISTED)
     _, suggestions = waiting.read(str(ctx.place.folder))
     first = now.date() - timedelta(days=DAYS - 1)
     calendar = [first + timedelta(days=number) for number in range(DAYS)]
     results = [_result_row(ctx, version_id, each) for version_id, each in skills.items() if each.worked or each.failed]
     return {
         "waiting": {"count": waiting_count, "rows": [_row(each) for each in ctx.visible(waits)]},
-        "learned": {"count": skill_count, "rows": [_row(each) for each in ctx.visible(decided)]},
-        "days": [_day(str(day), days.get(day, _NOTHING)) for day in calendar],
+        "learned": {
+            "count": skill_count,
+            "rows": [_row(each) for each in ctx.visible(newest) if each.status in RECALLABLE][:_LISTED],
+        },
+        "days": [_day(day, days) for day in calendar],
         "helped": sorted((row for row in results if row["worked"] > row["failed"]), key=lambda row: -row["worked"])[
             :_LISTED
         ],
         "worse": sorted((row for row in results if row["worked"] <= row["failed"]), key=lambda row: -row["failed"])[
             :_LISTED
         ],
+        "stale": [_row(each) for each in ctx.visible(stale)],
         "suggestions": suggestions,
     }
 
@@ -122,11 +127,13 @@ def today(ctx: PageContext) -> dict[str, Any]:
 _NOTHING = Activity(sessions=0, shown=0, followed=0, worked=0, failed=0)
 
 
-def _day(day: str, found: Activity) -> dict[str, Any]:
+def _day(day: date, days: Mapping[date, Activity]) -> dict[str, Any]:
+    """Return what happened on a day, and how the results of the week up to it went."""
+    week = [days.get(day - timedelta(days=number), _NOTHING) for number in range(WINDOW)]
     return {
-        "day": day,
-        **fields(found, "sessions", "shown", "followed"),
-        **_share(found.worked, found.failed),
+        "day": str(day),
+        **fields(week[0], "sessions", "shown", "followed"),
+        **_share(sum(each.worked for each in week), sum(each.failed for each in week)),
     }
 
 
@@ -168,15 +175,21 @@ def state_of(ctx: PageContext, stored: StoredVersion) -> str:
     return f"{last.id}:{newest.version.id}"
 
 
-def candidate(ctx: PageContext, reference: str) -> dict[str, Any]:
-    """Return everything that a reviewer needs of one version."""
+def candidate(ctx: PageContext, reference: str, *, seen: str = "") -> dict[str, Any]:
+    """Return everything that a reviewer needs of one version, and what changed since they saw it in an earlier state."""
     stored = ctx.shown(reference)
-    version, archive = stored.version, ctx.memory.archive
-    document = page_document(ctx, stored) | {"state": state_of(ctx, stored), "made_by": maker(version.provenance)}
-    document["moves"] = [fields(each, "before", "after", "by", "at") for each in archive.transitions(version.id)]
+    version, state = stored.version, state_of(ctx, stored)
+    document = page_document(ctx, stored) | {"state": state, "made_by": maker(version.provenance)}
+    document["changed"] = changed(ctx, stored, seen) if seen not in ("", state) else None
     if is_withheld(version.content):
         return document | {"withheld": True}
     support = support_of(ctx.memory.context, version)
+    earlier = document["approved_before"] if not support.snippets else None
+    snippets = (
+        support_of(ctx.memory.context, ctx.shown(earlier["version_id"]).version).snippets
+        if earlier
+        else support.snippets
+    )
     sources: Mapping[str, Sequence[OutsideSource]] = document["sources"]
     external = ctx.memory.reviews.examine(version.id).external_values
     return document | {
@@ -184,9 +197,8 @@ def candidate(ctx: PageContext, reference: str) -> dict[str, Any]:
         "attempts": support.attempts,
         "when": moment(version.content),
         "doubts": [DOUBTS[doubt] for doubt in support.doubts],
-        "snippets": [
-            {**fields(each, "at", "who", "text", "failed"), **_place(ctx, each.span)} for each in support.snippets
-        ],
+        "snippets": [{**fields(each, "at", "who", "text", "failed"), **_place(ctx, each.span)} for each in snippets],
+        "of_earlier": bool(earlier and snippets),
         "confirm": [{"key": each.key, "text": confirmation(each, version, sources)} for each in external],
     }
 
@@ -212,6 +224,18 @@ def _place(ctx: PageContext, span: Span | None) -> dict[str, Any]:
         return {}
     session = session_log.session_of(ctx.memory.context, span.trajectory_id)
     return {"session": session, **fields(span, "trajectory_id", "step", "part")}
+
+
+def _places(ctx: PageContext, version: SkillVersion) -> list[dict[str, Any]]:
+    """Return the places in sessions that a version rests on, each with the fields that come from it, the latest first."""
+    behind: dict[Span, list[str]] = {}
+    for path, spans in version.provenance.grounding.items():
+        for span in spans:
+            behind.setdefault(span, []).append(field_name(path, version.content))
+    latest = version.provenance.trajectory_ids[::-1]
+    known = {identity: number for number, identity in enumerate(latest)}
+    ordered = sorted(behind, key=lambda span: (known.get(span.trajectory_id, len(known)), span.step))
+    return [_place(ctx, span) | {"fields": list(dict.fromkeys(behind[span]))} for span in ordered[:PAGE]]
 
 
 def changed(ctx: PageContext, stored: StoredVersion, seen: str) -> dict[str, Any]:
@@ -272,8 +296,8 @@ def skill(ctx: PageContext, reference: str) -> dict[str, Any]:
     events = [] if is_withheld(version.content) else EVENTS.documents(archive.life(version.id)[-_EVENTS:])
     results = {each.use_id: each for each in document["evidence"]}
     uses = [use for use in archive.uses(version_id=version.id, latest=PAGE) if not use.held_back]
-    spans = version.provenance.grounding.items()
     return document | {
+        "changes": _changes(archive.versions(stored.skill.id)),
         "evidence": document["evidence"][-_EVENTS:],
         "record": record_document(archive.records([version.id])[0]),
         "curve": [
@@ -289,8 +313,14 @@ def skill(ctx: PageContext, reference: str) -> dict[str, Any]:
             for use in reversed(uses)
         ],
         "made_by": maker(version.provenance),
-        "sources": {path: [_place(ctx, span) for span in islice(found, _LISTED)] for path, found in spans},
+        "places": _places(ctx, version),
     }
+
+
+def _changes(versions: Sequence[StoredVersion]) -> dict[str, str]:
+    """Return what the latest versions of a skill changed, by version; nothing of one that is withheld."""
+    latest = [each.version for each in versions[-_LISTED:] if not is_withheld(each.version.content)]
+    return {after.id: difference(before.content, after.content) for before, after in pairwise(latest)}
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------------
@@ -320,11 +350,27 @@ def session(ctx: PageContext, session_id: str, skip: int) -> dict[str, Any]:
     """Return a session as a timeline: its steps with failures and fixes, and what was shown and followed."""
     log = session_log.log_of(ctx.memory.context, session_id)
     document, steps, total = session_document(ctx, log), [], 0
+    document["events"] = [_event(event) for event in log.events]
     for attempt in log.attempts:
         found = _steps(ctx, attempt)
         steps += found[max(0, skip - total) : max(0, skip + _STEPS - total)]
         total += len(found)
     return document | {"steps": steps, "skip": skip, "count": total}
+
+
+def _event(event: SessionEvent) -> dict[str, Any]:
+    """Return a moment of a session in words."""
+    return {
+        "at": event.at,
+        "moment": moment_text(event),
+        "shown": [
+            {**fields(each, "version_id", "name", "following", "outcome"), "why": why_text(event, each)}
+            for each in event.shown
+        ],
+        "not_shown": [{"name": each.name, "why": reason_text(each.code)} for each in event.not_shown[:_LISTED]],
+        "silent": reason_text(event.silent) if event.silent else "",
+        "objection": OBJECTIONS.get(event.objection, event.objection),
+    }
 
 
 def _steps(ctx: PageContext, attempt: Episode) -> list[dict[str, Any]]:
@@ -370,7 +416,7 @@ def facts(ctx: PageContext) -> dict[str, Any]:
     own = [each.version.id for each in found if each.version.name == CARD]
     card = candidate(ctx, own[0]) if own else None
     others = [_row(each) for each in ctx.visible(found) if each.version.name != CARD]
-    return {"card": card, "others": others, "count": count, "purposes": list(Topic)}
+    return {"card": card, "others": others, "count": count}
 
 
 def playground(ctx: PageContext, *, task: str, error: str, as_hook: bool) -> dict[str, Any]:

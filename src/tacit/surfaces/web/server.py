@@ -302,8 +302,8 @@ def _add_reports(app: FastAPI, base: PageContext) -> None:
         return answer(lambda ctx: pages.queue(ctx, max(0, skip)))
 
     @app.get("/api/review/{reference}")
-    def candidate(reference: str) -> Response:
-        return answer(lambda ctx: pages.candidate(ctx, reference))
+    def candidate(reference: str, seen: str = "") -> Response:
+        return answer(lambda ctx: pages.candidate(ctx, reference, seen=seen))
 
     @app.get("/api/merges/{reference}")
     def merges(reference: str) -> Response:
@@ -399,7 +399,8 @@ def _decide(ctx: PageContext, given: Decision) -> Response:
     moved = apply_decision(
         ctx, stored, given.decision, reason=given.reason, content_hash=given.content_hash, ticked=given.ticked
     )
-    return _json(fields(moved, "version_id", "before", "after", "by"))
+    taught = [each.taught_by_review(stored, ctx.person("")) for each in ctx.memory.context.extensions]
+    return _json({**fields(moved, "version_id", "before", "after", "by"), "taught": [*filter(None, taught)]})
 
 
 def _changed(ctx: PageContext, version_id: str, seen: str) -> Response:

@@ -28,11 +28,13 @@ function place() {
 }
 
 let fading = 0;
+let said = 0;
 
 // Says something for a while, to screen readers too.
 export function say(...children) {
   const place = document.getElementById("message");
   place.replaceChildren(h("p", {}, ...children));
+  said = performance.now();
   clearTimeout(fading);
   fading = setTimeout(() => place.replaceChildren(), 10000);
 }
@@ -43,8 +45,10 @@ async function show(moved) {
   const [page, parts] = place();
   const [title, build] = PAGES[page];
   for (const each of document.querySelectorAll("header nav a")) {
-    if (each.hash === `#/${page}`) each.setAttribute("aria-current", "page");
-    else each.removeAttribute("aria-current");
+    if (each.hash === `#/${page}`) {
+      each.setAttribute("aria-current", "page");
+      each.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else each.removeAttribute("aria-current");
   }
   document.title = `${title} · Tacit`;
   main.setAttribute("aria-busy", "true");
@@ -56,13 +60,30 @@ async function show(moved) {
     content = [heading(title), empty(failure.message, failure.hint ? ` ${failure.hint}` : "")];
   }
   if (number !== shown) return; // the person went on meanwhile
+  const kept = moved ? () => {} : rememberPlace();
   main.replaceChildren(...[content].flat(Infinity).filter(Boolean));
   main.removeAttribute("aria-busy");
+  kept();
   if (moved) {
-    const target = main.querySelector("[data-focus]") ?? main.querySelector("h1");
-    target?.focus();
-    if (target?.matches("[data-focus]")) target.scrollIntoView({ block: "center" });
+    const wanted = main.querySelector("[data-focus]");
+    (wanted ?? main.querySelector("article h2") ?? main.querySelector("h1"))?.focus({ preventScroll: true });
+    if (wanted) wanted.scrollIntoView({ block: "center" });
+    else scrollTo(0, 0);
   }
+}
+
+// Notes which element has the focus and what is unfolded, to have it so again after an update.
+function rememberPlace() {
+  const focused = main.contains(document.activeElement) ? document.activeElement : null;
+  const name = (element) => `${element.tagName} ${element.id} ${element.getAttribute("href")} ${element.textContent.slice(0, 80)}`;
+  const wanted = focused && name(focused);
+  const unfolded = [...main.querySelectorAll("details")].map((each) => each.open);
+  return () => {
+    const folds = [...main.querySelectorAll("details")];
+    if (folds.length === unfolded.length) folds.forEach((each, at) => { each.open = unfolded[at]; });
+    const again = wanted && [...main.querySelectorAll(focused.tagName)].find((each) => name(each) === wanted);
+    again?.focus({ preventScroll: true });
+  };
 }
 
 export const refresh = () => show(false);
@@ -89,7 +110,10 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping || place()[0] !== "review") return;
   reviewKey(event);
 });
-window.addEventListener("hashchange", () => show(true));
+window.addEventListener("hashchange", () => {
+  if (performance.now() - said > 500) document.getElementById("message").replaceChildren();
+  show(true);
+});
 
 try {
   const access = await loadAccess();

@@ -35,7 +35,17 @@ export function svg(tag, options = {}, ...children) {
 
 export const link = (href, ...children) => h("a", { href }, ...children);
 export const toSkill = (row) => link(`#/skills/${encodeURIComponent(row.version_id)}`, row.name);
-export const chip = (text, kind = text) => h("span", { class: `chip ${/^[a-z_-]+$/.test(kind) ? kind : ""}` }, text);
+export const toStep = (place, ...children) => link(`#/sessions/${[place.session, place.trajectory_id, place.step].map(encodeURIComponent).join("/")}`, ...children);
+const WORDS = {
+  candidate: "waiting", trial: "on trial", success: "worked", failure: "failed", partial: "partly worked", partly: "partly followed",
+  user: "from a person", operator: "from a person", agent: "from the agent", external: "from outside", unknown: "origin unknown",
+};
+// A small label; statuses, outcomes and origins are told in words.
+export const chip = (code, text = WORDS[code] ?? code) => h("span", { class: `chip ${/^[a-z_-]+$/.test(code) ? code : ""}` }, text);
+export const waits = (row) => ["candidate", "quarantined"].includes(row.status);
+
+// A sentence, with what stands between back-ticks as code.
+export const prose = (text) => String(text ?? "").split(/`([^`\n]+)`/).map((part, at) => (at % 2 ? h("code", {}, part) : part));
 export const heading = (text) => h("h1", { tabindex: "-1" }, text);
 export const empty = (...children) => h("p", { class: "empty" }, ...children);
 export const section = (title, ...children) => h("section", { "aria-label": title }, h("h2", {}, title), ...children);
@@ -43,15 +53,18 @@ export const section = (title, ...children) => h("section", { "aria-label": titl
 export function time(at) {
   if (!at) return "";
   const when = new Date(at);
-  return h("time", { datetime: at, title: when.toString() }, when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+  const year = when.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  const text = when.toLocaleString([], { month: "short", day: "numeric", ...year, hour: "numeric", minute: "2-digit" });
+  return h("time", { datetime: at, title: when.toString() }, text);
 }
 
 export const counted = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
+export const first = (text, most) => (text.length > most ? `${text.slice(0, most)} …` : text);
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function reliability(known) {
-  if (!known || known.known === false || known.low === undefined) return "reliability unknown";
-  return `reliability ${percent(known.low)} to ${percent(known.high)}`;
+  if (!known || known.known === false || known.low === undefined) return "not known yet";
+  return `${percent(known.low)} to ${percent(known.high)}`;
 }
 
 // Shows a unified diff; a screen reader hears which lines were added and removed.

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { refresh, say } from "./app.js";
-import { empty, h, heading, section, toSkill } from "./dom.js";
+import { empty, h, heading, prose, section, toSkill } from "./dom.js";
 
 const asked = { task: "", error: "", as_hook: false };
 let found = null;
@@ -18,7 +18,7 @@ export async function showPlayground() {
     try {
       found = await post("/api/playground", asked);
       await refresh();
-      say(found.abstained ? `Nothing fits: ${found.reason}` : `${found.items.length} would be shown.`);
+      say(found.abstained ? "Nothing would be shown." : `${found.items.length} would be shown.`);
     } catch (failure) {
       say(failure.message, ` ${failure.hint}`);
     }
@@ -26,24 +26,24 @@ export async function showPlayground() {
   return [
     heading("Playground"),
     h("form", { class: "ask", onsubmit: (event) => { event.preventDefault(); ask(); } },
-      h("label", { for: "task" }, "A task, as you would give it to an agent"), task,
-      h("label", { for: "error" }, "or the output of a call that failed"), error,
+      h("div", { class: "columns-2" }, h("div", {}, h("label", { for: "task" }, "A task, as you would give it to an agent"), task),
+        h("div", {}, h("label", { for: "error" }, "or the output of a call that failed"), error)),
       h("p", { class: "actions" }, h("button", { type: "submit", class: "main" }, "Show what fits"),
-        h("label", { class: "check", for: "hook" }, hook, " as the hook of a new prompt would answer"))),
-    found ? result() : empty("Nothing is stored by asking here."),
+        h("label", { class: "check", for: "hook" }, hook, h("span", {}, "as a hook answers a new prompt: fewer and surer")))),
+    found ? result() : empty("Type what you would ask an agent, and see what Tacit would tell it. Nothing is stored."),
   ];
 }
 
 function result() {
   return [
     section("Would be shown", found.items.length ? found.items.map((item) => h("article", { class: "item" },
-      h("h3", {}, toSkill(item)), h("p", { class: "dim" }, item.reasons.join("; ")))) : empty(found.reason || "Nothing fits."),
-      found.text ? h("pre", { tabindex: "0", "aria-label": "What the agent would see" }, found.text) : null),
-    section("Why, and why not the rest", found.weighed.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every candidate" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["Skill", "Result", "Score", "Relevance", "Evidence in nats"].map((each) => h("th", { scope: "col" }, each)))),
-      h("tbody", {}, found.weighed.map((row) => h("tr", { class: row.given ? "given" : "" },
-        h("th", { scope: "row" }, toSkill(row)), h("td", {}, row.why), h("td", {}, row.score.toFixed(3)), h("td", {}, (row.signals.relevance ?? 0).toFixed(2)),
-        h("td", {}, Object.entries(row.evidence).map(([name, nats]) => `${name} ${nats.toFixed(1)}`).join(", ")))))))
+      h("h3", {}, toSkill(item)), h("p", { class: "dim" }, item.reasons.join("; ")))) : empty(`Nothing: ${found.reason || "nothing fits"}.`),
+      found.text ? h("details", {}, h("summary", {}, "The text, as the agent would read it"), h("pre", { tabindex: "0", "aria-label": "What the agent would see" }, found.text)) : null),
+    section("Why, and why not the rest", found.weighed.length ? h("ul", { class: "rows" }, found.weighed.map((row) => h("li", { class: row.given ? "given" : null },
+      h("p", { class: "line" }, toSkill(row), h("span", { class: "dim" }, `relevance ${(row.signals.relevance ?? 0).toFixed(2)}`)),
+      h("p", {}, prose(row.why)),
+      h("details", {}, h("summary", {}, "How it was weighed"), h("p", { class: "dim" }, `score ${row.score.toFixed(3)}; `,
+        Object.entries(row.evidence).map(([name, nats]) => `${name} ${nats.toFixed(1)}`).join(", ") || "no signal")))))
       : empty("No skill shares a word with it.")),
   ];
 }
