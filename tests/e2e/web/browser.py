@@ -62,9 +62,9 @@ class Browser:
         """Run a script in the page and return its value."""
         return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": list(arguments)})
 
-    def run_async(self, script: str) -> Any:
+    def run_async(self, script: str, *arguments: Any) -> Any:
         """Run a script that calls its last argument with the value."""
-        return self._ask("POST", f"{self._session}/execute/async", {"script": script, "args": []})
+        return self._ask("POST", f"{self._session}/execute/async", {"script": script, "args": arguments})
 
     def devtools(self, command: str, **parameters: Any) -> Any:
         return self._ask("POST", f"{self._session}/goog/cdp/execute", {"cmd": command, "params": parameters})
@@ -112,8 +112,9 @@ class Browser:
         self.devtools(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.devtools("Emulation.setEmulatedMedia", features=[feature])
+        preferred = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in preferred.items()]
+        self.devtools("Emulation.setEmulatedMedia", features=features)
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         found = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
