@@ -24,6 +24,8 @@ _CONSTANT_CODE = re.compile(
 )
 _LOOKS_AT_NOTHING = frozenset({".", "./", "..", "/", "~", "/tmp", "/bin/sh", "/dev/null"})
 _FILE_TEST = re.compile(r"-[a-hkprstuwxGLNOSefd]")
+_STOPS_AT_ERROR = re.compile(r"-[sSLIikvN#46]*f\w*|--fail(?:-with-body)?")
+"""Without one of these flags curl succeeds whatever status a service answers with."""
 _DOES_NOTHING = re.compile(r"SHELL[:?]?=(?:\S*/)?(?:true|:|echo)")
 """A shell for make in which every recipe passes."""
 
@@ -41,6 +43,8 @@ def _cannot_fail(command: Command) -> bool:
     program = command.program
     if program in _NEVER_FAILS or {"--version", "--help", "-h", "-V"} & set(command.flags):
         return True
+    if program == "curl":
+        return not any(map(_STOPS_AT_ERROR.fullmatch, command.flags))
     if program == "git":
         return not _GIT_TELLS.search(" ".join(command.words[1:]))
     if program in ("make", "gmake") and any(_DOES_NOTHING.fullmatch(word) for word in command.words):

@@ -209,7 +209,7 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
         files = [
             word
             for word in command.operands[0 if {"-e", "-pe"} & set(command.flags) else 1 :]
-            if "/" in word or "." in word
+            if "/" in word or "." in word or re.fullmatch(r"[A-Z][a-z]*file", word)
         ]
         return StepEffect((*outputs, *(WorkspaceChange(file) for file in files[:20])), "" if files else unknown)
     if (program in FORMATTERS and "unsafe" not in line) or re.match(

@@ -19,9 +19,9 @@ NOT_FOR = "not-for-models"
 
 
 def unshadowed(stored: Iterable[StoredVersion]) -> tuple[list[StoredVersion], list[LeftOut]]:
-    """Of skills with one name, keep those of the narrowest scope; return also the others."""
-    kept, hidden = narrowest_scopes(stored, _scoped_name)
-    return kept, [stored_left_out(item, ReasonCode.SHADOWED, scope=winner) for item, winner in hidden]
+    """Keep what no skill of a narrower scope hides (`narrowest_scopes`); return also the others."""
+    kept, hidden = narrowest_scopes(stored, _scoped_name, lambda each: each.version.content.description)
+    return kept, [stored_left_out(item, ReasonCode.SHADOWED, name=by[1], scope=by[2]) for item, by in hidden]
 
 
 def _scoped_name(stored: StoredVersion) -> ScopedName:

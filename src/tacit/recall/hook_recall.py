@@ -104,7 +104,7 @@ def for_start(index: HookIndex, *, scope: str, person: str, now: float) -> tuple
         for each in found
         if not is_anothers(each.person, person)
     ]
-    kept, _ = narrowest_scopes(rows, _scoped_name)
+    kept, _ = narrowest_scopes(rows, _scoped_name, _rule)
     best_first: dict[str, SkillRow] = {}
     for row in sort_rows(kept, 0.0):
         best_first.setdefault(row.source.text, row.source)
@@ -171,7 +171,9 @@ def for_call(index: HookIndex, version_ids: Sequence[str], *, scope: str) -> lis
     """Return those of these versions that may be shown: no narrower scope has a skill of their kind and name."""
     rows = [row for version_id in version_ids for row in index.by_version(version_id, scope=scope)]
     namesakes = {row.version_id: row for row in (*rows, *(index.narrower_namesakes(rows, scope=scope) if rows else ()))}
-    kept, _ = narrowest_scopes(namesakes.values(), lambda row: (row.kind, row.name, row.scope, row.sequence))
+    kept, _ = narrowest_scopes(
+        namesakes.values(), lambda row: (row.kind, row.name, row.scope, row.sequence), lambda row: row.description
+    )
     return [row for row in kept if row.version_id in version_ids]
 
 
@@ -219,7 +221,7 @@ def _decide(
             allowed.append(row)
         elif row.version_id in found:
             filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind, name=skill.name))
-    kept, hidden = narrowest_scopes(allowed, _scoped_name)
+    kept, hidden = narrowest_scopes(allowed, _scoped_name, _rule)
     kept = [row for row in kept if row.version_id in found]
     if limits.by_words:
         later = [row for row in kept if row.kind in BY_OCCASION and not row.source.examples]
@@ -230,7 +232,7 @@ def _decide(
     decision = decide(
         kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
     )
-    decision.rejected += [Rejected(row, ReasonCode.SHADOWED, scope=winner) for row, winner in hidden] + filtered
+    decision.rejected += [Rejected(row, ReasonCode.SHADOWED, name=by[1], scope=by[2]) for row, by in hidden] + filtered
     return decision
 
 
@@ -250,6 +252,11 @@ def _choose_by_occasion(rows: list[Row], skip: Collection[str]) -> None:
 def _scoped_name(row: Row) -> ScopedName:
     skill: SkillRow = row.source
     return skill.kind, skill.name, skill.scope, skill.sequence
+
+
+def _rule(row: Row) -> str:
+    skill: SkillRow = row.source
+    return skill.description
 
 
 def _rendered_text(row: Row, max_tokens: int) -> str:

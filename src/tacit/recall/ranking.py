@@ -25,6 +25,8 @@ BUDGET_SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
 """The part of the budget that a kind may take before others had theirs; procedures and lessons may take all of it."""
 RESERVED_SHARES = {"norm": 0.25, "preference": 0.125, "reference": 0.2}
 """The part that is kept for a kind, as far as it has something to say; what it does not need goes to the others."""
+RULE_KINDS = frozenset({"norm", "preference"})
+"""Kinds that say what somebody wants: of two that cannot both be followed the narrower holds."""
 LAST_KINDS = frozenset({"reference"})
 """Kinds that come after all others."""
 VISIBLE_RELEVANCE_MIN = 0.005
@@ -138,22 +140,40 @@ def filter_code(
     return None
 
 
-def narrowest_scopes(some: Iterable[T], key: Callable[[T], ScopedName]) -> tuple[list[T], list[tuple[T, str]]]:
-    """Of skills with one kind and name keep those of the narrowest scope; return also the others, each with that scope.
+def narrowest_scopes(
+    some: Iterable[T], key: Callable[[T], ScopedName], rule: Callable[[T], str]
+) -> tuple[list[T], list[tuple[T, ScopedName]]]:
+    """Of skills with one kind and name keep those of the narrowest scope, and of norms and preferences also none that says
+    the opposite of a narrower one; `rule` is its sentence. Return also the others, each with what hides it.
 
     Within one scope nothing hides anything.
     """
-    narrowest: dict[tuple[str, str], str] = {}
+    narrowest: dict[tuple[str, str], ScopedName] = {}
     kept: list[T] = []
-    hidden: list[tuple[T, str]] = []
-    keyed = [(*key(each), each) for each in some]
-    for kind, name, scope, _, each in sorted(keyed, key=lambda item: (breadth(item[2]), -item[3])):
-        winner = narrowest.setdefault((kind, name), scope)
-        if winner == scope:
+    rules: list[tuple[ScopedName, str]] = []
+    hidden: list[tuple[T, ScopedName]] = []
+    keyed = [(key(each), each) for each in some]
+    for own, each in sorted(keyed, key=lambda item: (breadth(item[0][2]), -item[0][3])):
+        winner = narrowest.setdefault(own[:2], own)
+        if winner[2] == own[2] and own[0] in RULE_KINDS:
+            text = rule(each)
+            winner = next((other for other, said in rules if _hides(other, own) and _opposed(said, text)), own)
+            rules += [(own, text)] if winner is own else []
+        if winner[2] == own[2]:
             kept.append(each)
         else:
             hidden.append((each, winner))
     return kept, hidden
+
+
+def _hides(narrower: ScopedName, broader: ScopedName) -> bool:
+    return narrower[0] == broader[0] and breadth(narrower[2]) < breadth(broader[2])
+
+
+def _opposed(one: str, other: str) -> bool:
+    from tacit.text.opposition import opposed  # imported late: only rules of two scopes are compared
+
+    return bool(opposed(one, other))
 
 
 def sort_rows(rows: Iterable[Row], min_relevance: float) -> list[Row]:

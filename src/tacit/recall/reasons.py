@@ -16,7 +16,7 @@ _LEFT_OUT = {
     ReasonCode.OVER_BUDGET: "does not fit into the {tokens} tokens left",
     ReasonCode.SAME_CONTENT: "same content as `{other}`",
     ReasonCode.PART_OF_COMPOSITE: "part of `{composite}`",
-    ReasonCode.SHADOWED: "shadowed by the {scope} version",
+    ReasonCode.SHADOWED: "shadowed by `{name}` at {scope}",
     ReasonCode.NO_CLOSE_PASSAGE: "no passage is close enough, relevance {relevance:.2f}",
     ReasonCode.NOT_WEIGHED: "more norms hold here than recall weighs",
     ReasonCode.OTHER_SCOPE: "belongs to {scope}",

@@ -227,5 +227,6 @@ def _finds_a_text(command: Command) -> bool:
     if len(patterns) != 1 or patterns[0].startswith("-"):
         return False
     fixed = re.sub(r"\.\*|\\?\s\*|\\s\*|\[\[:space:\]\]\*", " ", patterns[0])
-    known = [word for word in re.findall(r"[A-Za-z0-9]{2,}", fixed) if word.casefold() not in _COMMON_WORDS]
+    words_in = re.findall(r"\d+(?:\\?\.\d+)+|[A-Za-z0-9]{2,}", fixed)
+    known = [word for word in words_in if word.casefold() not in _COMMON_WORDS]
     return bool(known) and not re.search(r"[*?+|\[(\\]", fixed.replace("\\.", "."))

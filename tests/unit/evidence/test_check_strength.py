@@ -15,6 +15,7 @@ from tacit.evidence.check_strength import shows_nothing
         "python -c pass", "python3 -c 'import sys; sys.exit(0)'", "python3 -c 'print(1)'", "node -e 'process.exit(0)'",
         "pytest --version", "pytest --collect-only", "git status", "git log -1", "cat pytest.log", "find .", "touch done",
         "cargo --help", "sleep 1", "make -n test", "npm test --if-present", "jest --passWithNoTests", "mvn test -DskipTests",
+        "curl localhost/health", "curl -s -o /dev/null -w '%{http_code}' localhost/health", "curl -sSL http://a/f",
     ],
 )  # fmt: skip
 def test_what_cannot_fail_shows_nothing(text):
@@ -27,6 +28,7 @@ def test_what_cannot_fail_shows_nothing(text):
         "pytest -q", "make test", "grep -q version=2 app.txt", "test -f dist/app.js", "[ -s out.txt ]", 'test "$X" = 1',
         "python -c 'import app; assert app.x'", "python check.py", "./scripts/check.sh", "git diff --exit-code",
         "curl -f localhost/health", "cd app && pytest", "bash -c 'cd app && npm test'", "test ! -e old.txt",
+        "curl -sSf -o /dev/null localhost/health", "curl --fail-with-body localhost", "curl -s localhost | grep -q ok",
     ],
 )  # fmt: skip
 def test_what_can_fail_shows_something(text):

@@ -47,6 +47,7 @@ SHOWN: dict[str, list[Step]] = {
     "waited for": [APPLY, shell("kubectl wait --for=condition=available deployment/audit --timeout=60s")],
     "wget": [APPLY, shell("wget -qO- http://audit:8080/health")],
     "output pattern": [APPLY, shell("curl -s http://audit/health | grep -q '\"status\":\"ok\"'")],
+    "a version in the answer": [APPLY, shell("curl -s http://audit/version | grep -q '3\\.6'")],
     "jq": [APPLY, shell("curl -s http://audit/health | jq -e '.status == \"ok\"'")],
     "version by edit": [changed("k8s/audit.yaml", "image: reg.io/audit:1.3.0", "image: reg.io/audit:1.4.0"), APPLY, HEALTHY],
     "version by sed": [shell("sed -i 's/audit:1.3/audit:1.4/' k8s/audit.yaml"), APPLY, HEALTHY],

@@ -192,7 +192,9 @@ class Tests(Command):
 def weakness(command: str) -> str:
     """Return why the exit status of a command proves nothing; empty if it does."""
     if shows_nothing(command):
-        return f"`{command}` cannot fail, so passing shows nothing"
+        asks = parse_command(command)[-1:]
+        why = "passes whatever status is answered (add --fail)" if asks and asks[0].program == "curl" else "cannot fail"
+        return f"`{command}` {why}, so passing shows nothing"
     return f"the exit status of `{command}` can hide a failure" if masks_exit(command) else ""
 
 
