@@ -247,6 +247,12 @@ def words_of_person(text: str) -> str:
     return text
 
 
+def said_by_person(text: str) -> str:
+    """Return what a person wrote, from the stored text (see `words_of_person`)."""
+    own = [each for each in parse_reasons(text) or () if each.code == GateReason.PERSONS_WORDS]
+    return str(own[0].values.get("text", "")) if own else text
+
+
 def has_reason(move: Transition, reason: GateReason) -> bool:
     """Whether a stored transition has this reason, as a code or as the sentence of earlier versions."""
     reasons = parse_reasons(move.reason)

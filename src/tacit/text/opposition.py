@@ -80,8 +80,9 @@ class Saying:
     """What is used instead of what."""
     verb: str = ""
     object: frozenset[str] = frozenset()
+    """For a plain request: what to do it with; for a choice: what both are kinds of ("wet sand, not dry sand")."""
     purpose: frozenset[str] = frozenset()
-    """For a plain request: what to do with what, and for what."""
+    """For a plain request: what for."""
     subject: frozenset[str] = frozenset()
     stated: frozenset[str] = frozenset()
     """For a plain statement: its subject with the verb, and the rest."""
@@ -93,7 +94,8 @@ def opposed(left: str, right: str) -> str:
     for one in ours:
         for other in theirs:
             if one.chosen and other.chosen:
-                swaps = bool(one.chosen & other.left and one.left & other.chosen)
+                about_others = one.object and other.object and not one.object & other.object
+                swaps = bool(one.chosen & other.left and one.left & other.chosen) and not about_others
             else:
                 swaps = _puts_aside(one, other) or _puts_aside(other, one)
             if swaps or _bans(one, other) or _bans(other, one) or _fixes_otherwise(one, other):
@@ -168,7 +170,7 @@ def _read(sentence: str) -> Saying | None:
     for pattern in _INSTEAD:
         if match := pattern.search(sentence):
             chosen, left = _words(match["chosen"]), _words(match["left"])
-            return Saying(sentence, False, about, chosen=chosen - left, left=left - chosen)
+            return Saying(sentence, False, about, chosen=chosen - left, left=left - chosen, object=chosen & left)
     if _NEGATED.search(sentence):
         return Saying(sentence, True, about)
     if match := _FIXES.match(sentence):
@@ -211,7 +213,7 @@ def _in_a_row(words: frozenset[str], text: str) -> bool:
 def _puts_aside(swap: Saying, plain: Saying) -> bool:
     """Whether one uses what the other replaces."""
     asked = plain.object if not plain.banned else frozenset[str]()
-    return bool(asked & swap.left) and not asked & swap.chosen
+    return bool(asked & swap.left) and not asked & swap.chosen and swap.object <= asked
 
 
 def _fixes_otherwise(one: Saying, other: Saying) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -31,6 +32,11 @@ def test_deployments_of_a_real_client_are_verified_by_the_health_endpoint(world:
         world.commit("deploy script")
         world.install_tacit()
         world.init()
+        steps = ["Run `./deploy.sh {release}`", f"Run `curl -fsS {service.address}/health`"]
+        skill = {"kind": "procedure", "name": "deploy-a-release", "description": "Deploy a release of the ledger."}
+        (world.home / "skill.json").write_text(json.dumps({**skill, "steps": steps, "parameters": ["release: which one"]}))
+        proposed = world.tacit("propose", str(world.home / "skill.json"))["version_id"]
+        world.approve(proposed)
         for number, release in enumerate(("1.4.0", BROKEN), start=1):
             moves = [Run(f"./deploy.sh {release}"), Run(f"curl -fsS {service.address}/health")]
             session = world.session(f"Deploy release {release} of the ledger.", partial(_always, moves))
@@ -38,6 +44,9 @@ def test_deployments_of_a_real_client_are_verified_by_the_health_endpoint(world:
             world.learned(trajectories=number)
     with Tacit(open_store(world.project / ".tacit" / "tacit.db")) as memory:
         found = {each.assessment.outcome: each.assessment for each in memory.context.store.episodes()}
+        evidence = [(each.outcome, each.grade) for each in memory.context.store.evidence([proposed])[proposed]]
     assert found.keys() == {Outcome.SUCCESS, Outcome.FAILURE}
     for each in found.values():
         assert (each.grade, each.verifier) == (Grade.MACHINE, f"health: curl -fsS {service.address}/health")
+    assert world.moments(proposed) == ["prompt", "prompt"]
+    assert sorted(evidence) == [("failure", Grade.MACHINE), ("success", Grade.MACHINE)]

@@ -10,6 +10,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import account_name
+from tacit.domain.reason_code import ReasonCode
+from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.recall.hook_recall import MAX_BY_OCCASION
 from tacit.store import open_store
@@ -97,6 +99,36 @@ def test_norms_come_up_to_a_number_and_the_rest_is_noted(tmp_path: Path) -> None
     assert len(rules) == len(line["shown"]) == MAX_RULES_SHOWN
     assert len(line["held"]) == 5
     assert not set(line["held"]) & set(line["shown"])
+
+
+@pytest.mark.parametrize(
+    ("broad", "narrow", "hidden"),
+    [
+        ("Use pnpm, not npm, to install packages.", "Use npm, not pnpm, to install packages.", True),
+        ("Never push to main.", "Push to main.", True),
+        ("Use pnpm, not npm, to install packages.", "Sign every commit.", False),
+    ],
+)
+def test_of_opposite_norms_the_narrower_one_holds_under_any_name(
+    tmp_path: Path, broad: str, narrow: str, *, hidden: bool
+) -> None:
+    project = make_project(tmp_path)
+    for name, said, scope in (("a", broad, Scope(Level.ORGANISATION, "")), ("b", narrow, Scope(Level.PROJECT, ""))):
+        with Tacit(open_store(project.database), scope=scope) as memory:
+            made = SkillContent(kind=Kind.NORM, name=f"{name}-rule", description=said)
+            memory.review(memory.propose(made, by="ann").version_id, "approve", by="ann")
+    started = shown_lines(project.send(claude("SessionStart", source="startup")))
+    assert sorted(started) == sorted(f"• {each}" for each in ((narrow,) if hidden else (broad, narrow)))
+    with Tacit(open_store(project.database)) as memory:
+        selection = memory.recall(f"{broad} {narrow}", keep=False)
+    given = {each.name for each in (*selection.items, *selection.standing)}
+    assert given == ({"b-rule"} if hidden else {"a-rule", "b-rule"})
+    assert [each.code for each in selection.left_out] == [ReasonCode.SHADOWED] * hidden
+
+
+def test_without_a_card_norms_take_its_space(tmp_path: Path) -> None:
+    project = make_project(tmp_path, *(norm(number, words=12) for number in range(15)))
+    assert len(project.send(claude("SessionStart", source="startup"))) > 0.8 * MAX_START_CHARACTERS
 
 
 def test_long_norms_come_as_far_as_there_is_room(tmp_path: Path) -> None:

@@ -117,7 +117,16 @@ def test_nothing_is_left_of_the_line_where_nothing_waits(tmp_path):
     assert (tmp_path / waiting.NAME).read_text() == "2 to review, 0 suggestions\n"
     assert waiting.tell(str(tmp_path), now=1.0)
     waiting.write(str(tmp_path), 0, 0)
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / waiting.NAME).exists()
+
+
+def test_what_waits_again_after_a_review_is_told_on_the_next_day(tmp_path):
+    waiting.write(str(tmp_path), 2, 0)
+    assert waiting.tell(str(tmp_path), now=1.0)
+    waiting.remove(str(tmp_path))
+    waiting.write(str(tmp_path), 1, 1)
+    assert not waiting.tell(str(tmp_path), now=2.0)
+    assert waiting.tell(str(tmp_path), now=2.0 + waiting.DAY_S)
 
 
 def test_procedures_are_tried_again_when_that_is_due(project):

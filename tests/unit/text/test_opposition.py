@@ -31,6 +31,8 @@ OPPOSED = [
     ("Indent with tabs, not spaces.", "Do not use tabs to indent."),
     ("Use tabs.", "Use spaces."),
     ("Use single quotes.", "Use double quotes."),
+    ("Use wet sand, not dry sand, for the mould.", "Use dry sand, not wet sand, for the mould."),
+    ("Use wet sand, not dry sand, for the mould.", "Use dry sand in the mould."),
 ]
 COMPATIBLE = [
     ("Use pnpm, not npm.", "Use pnpm to install packages."),
@@ -57,6 +59,8 @@ COMPATIBLE = [
     ("Use single quotes for strings.", "Use double quotes for docstrings."),
     ("Always use npm and never use pnpm.", "Never use pnpm."),
     ("", "Never do anything."),
+    ("Use wet sand, not dry sand, for the mould.", "Run `crucible dry --hot`."),
+    ("Use wet sand, not dry sand.", "Use dry paint, not wet paint."),
 ]
 
 

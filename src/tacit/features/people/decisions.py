@@ -28,7 +28,7 @@ from tacit.features.people.questions import Question
 from tacit.gate.checks import worst
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason
-from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone
+from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone, said_by_person
 from tacit.store import Store
 from tacit.store.queries import SET_ASIDE_REASONS
 from tacit.text.redaction import redact
@@ -174,7 +174,7 @@ class People:
             if expected is not None:
                 outcome = dataclasses.replace(expected, at=self._now(), actual=response, surprise=surprise, id="")
                 self._store.add(outcome)
-            verdict = self._admit(self._preference(choice)) if choice.explicit else None
+            verdict = self._admit(self._preference(choice)) if _teaches(choice) else None
         return Decided(choice=choice, forecast=outcome, verdict=verdict)
 
     # --- reviews ------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class People:
         made = [
             each for each in self._store.entries(Choice, key=review_key(stored.version.id)) if each.person == person
         ]
-        return preference_name(made[-1].reason) if made and made[-1].explicit else ""
+        return preference_name(made[-1].reason) if made and _teaches(made[-1]) else ""
 
     def reviewed(self, stored: StoredVersion, move: Transition) -> Decided | None:
         """Store a review as a decision; None where it is maintenance, or the version did not wait for review."""
@@ -228,7 +228,7 @@ class People:
             return None
         person, version_id = move.by.strip(), stored.version.id
         bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or move.reason == f"{response} by a person"
-        reason = "" if bare else move.reason
+        reason = "" if bare else said_by_person(move.reason)
         if stored.version.provenance.source == OVERRULED:
             reason = ""  # a reason about a lesson from a forecast teaches no further lesson
         question = self._review_question(stored, person)
@@ -374,6 +374,11 @@ def from_moments(moments: Iterable[Moment], user: str) -> Iterator[Choice]:
 def shortened(text: str) -> str:
     """Return a text as it is stored with a decision: redacted, and at most so long."""
     return redact(text[:MAX_CHARACTERS]).text.strip()
+
+
+def _teaches(choice: Choice) -> bool:
+    """Whether a decision against a forecast says enough to be a preference: a single word is none."""
+    return choice.explicit and len(choice.reason.split()) > 1
 
 
 def preference_name(reason: str) -> str:

@@ -23,6 +23,7 @@ from tacit.features.people.ledger_entries import Aspect, Assumption, Moment, Pha
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 from tacit.ingest.journal import FAILED, as_texts
+from tacit.maintain.reason_text import stored_reason
 from tacit.store import Store
 
 JOURNAL_BY = "hook"
@@ -211,7 +212,7 @@ def _refused(store: Store, stored: StoredVersion) -> list[Moment]:
             sources=(version.id, trajectory_id),
             phase=Phase.CORRECTIVE,
             what="gate",
-            text=f"rejected: {version.name}{f' ({move.reason})' if move.reason else ''}"[:_TEXT_MAX],
+            text=f"rejected: {version.name}{f' ({stored_reason(move.reason)})' if move.reason else ''}"[:_TEXT_MAX],
             origin=Origin.USER,
         )
         for move in moves[-1:]

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 MAX_RULES_SHOWN = 20
 MAX_START_CHARACTERS = 800
 """Of everything that a session starts with, about 200 tokens."""
-MIN_RULES_CHARACTERS, MAX_RULES_CHARACTERS = 440, 560
-"""Of norms and preferences among that: the less space the card of facts needs, the more they have."""
+MIN_RULES_CHARACTERS = 440
+"""Of norms and preferences among that: what the card of facts does not need is theirs too."""
 MAX_PROMPT_CHARACTERS = 20_000
 MAX_OWN_CHARACTERS = 1_500
 """Of a later message: a longer one is mostly pasted, and its many words match any note. A first one states the task."""
@@ -373,7 +373,7 @@ def _at_start(response: EventResponse) -> None:
     allowed, shown = response.allowed_kinds, response.past.shown
     cards = [each for each in cards if each.kind in allowed and each.version_id not in shown]
     taken = sum(len(json.dumps(card.text, ensure_ascii=False)) for card in cards)
-    room = max(MIN_RULES_CHARACTERS, min(MAX_RULES_CHARACTERS, MAX_START_CHARACTERS - taken))
+    room = max(MIN_RULES_CHARACTERS, MAX_START_CHARACTERS - taken)
     _show_rules(response, rules, room=room)
     for card in cards:
         if response.answer.add_lines(card.text, room=MAX_START_CHARACTERS):

@@ -6,6 +6,7 @@ The hook of a starting session shows it to the person, not to the agent, at most
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 
@@ -28,12 +29,9 @@ def write(folder: str, versions: int, suggestions: int) -> None:
 
 
 def remove(folder: str) -> None:
-    """Forget what waited, as after a review."""
-    for name in (NAME, LAST_SHOWN):
-        try:
-            os.remove(os.path.join(folder, name))
-        except OSError:
-            continue
+    """Forget what waited, as after a review; what waits anew on the same day is told on the next."""
+    with contextlib.suppress(OSError):
+        os.remove(os.path.join(folder, NAME))
 
 
 def read(folder: str) -> tuple[int, int]:

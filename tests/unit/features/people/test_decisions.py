@@ -200,6 +200,17 @@ def test_who_overrules_a_confident_forecast_with_a_reason_has_taught_a_preferenc
     assert People(loop).forecasts("ann")[-1].surprise
 
 
+def test_a_reason_of_one_word_is_kept_as_it_was_written_and_teaches_no_preference(loop: Tacit) -> None:
+    like, unlike = proposed(loop, lesson("lint-first")), proposed(loop, norm("branches"))
+    taught(loop, approve=like, reject=unlike)
+    People(loop).show(like, "ann")
+    loop.review(like.version.id, "reject", by="ann", reason="duplicate")
+    [choice] = [each for each in People(loop).choices("ann") if each.explicit]
+    assert choice.reason == "duplicate"
+    assert not [held for held in loop.reviews.waiting() if held.version.content.kind is Kind.PREFERENCE]
+    assert People(loop).taught_with(like, "ann") == ""
+
+
 def test_without_a_reason_or_without_confidence_nothing_is_taught(loop: Tacit) -> None:
     like, unlike = proposed(loop, lesson("lint-first")), proposed(loop, norm("branches"))
     loop.review(
