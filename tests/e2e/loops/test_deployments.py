@@ -34,7 +34,9 @@ def test_deployments_of_a_real_client_are_verified_by_the_health_endpoint(world:
         world.init()
         steps = ["Run `./deploy.sh {release}`", f"Run `curl -fsS {service.address}/health`"]
         skill = {"kind": "procedure", "name": "deploy-a-release", "description": "Deploy a release of the ledger."}
-        (world.home / "skill.json").write_text(json.dumps({**skill, "steps": steps, "parameters": ["release: which one"]}))
+        (world.home / "skill.json").write_text(
+            json.dumps({**skill, "steps": steps, "parameters": ["release: which one"]})
+        )
         proposed = world.tacit("propose", str(world.home / "skill.json"))["version_id"]
         world.approve(proposed)
         for number, release in enumerate(("1.4.0", BROKEN), start=1):
