@@ -256,7 +256,8 @@ def _scoped_name(row: Row) -> ScopedName:
 
 def _rule(row: Row) -> str:
     skill: SkillRow = row.source
-    return skill.description
+    text: str = skill.description
+    return text
 
 
 def _rendered_text(row: Row, max_tokens: int) -> str:
