@@ -2,8 +2,9 @@
 
     python bench/web.py [--skills N] [--sessions N] [--rounds N] [--keep FOLDER]
 
-A page is one call of the application by its ASGI interface: the guard, the route, a thread, opening the store, the document and its
-JSON; no socket and no client. Processor time of this process, the median of the rounds; the first round, which imports, is not counted.
+A page is one request over loopback to the server that `tacit web` runs: the guard, the route, a thread, opening the store, the
+document, its JSON, and the client that reads it. Processor time of all that, the median of the rounds; the first round, which
+imports, is not counted.
 Skills, verdicts, approvals, sessions, uses and results go straight into the store: one in a hundred skills waits, each other
 one is on trial and signed; a skill in use has had results over the last year. `--keep` keeps the store in that folder and
 uses it again. Writes bench/results/web.json; exits 1 where a page takes over five times as long.
@@ -12,12 +13,14 @@ uses it again. Writes bench/results/web.json; exits 1 where a page takes over fi
 from __future__ import annotations
 
 import argparse
-import asyncio
+import http.client
 import json
 import random
+import socket
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -40,7 +43,7 @@ from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep,
 from tacit.domain.stored import StoredVersion  # noqa: E402
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory  # noqa: E402
 from tacit.surfaces.cli.context import CommandContext  # noqa: E402
-from tacit.surfaces.web.server import Access, web_app  # noqa: E402
+from tacit.surfaces.web.server import Access, run_server  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "web.json"
 LIMIT = 5.0
@@ -141,7 +144,7 @@ def pages_of(filled: dict[str, str]) -> dict[str, str]:
         "skills by words": "/api/skills?text=cache+docker",
         "sessions": "/api/sessions",
         "facts": "/api/facts",
-        "playground": '/api/playground? {"task":"cache docker image build"}',
+        "playground": '/api/playground {"task":"cache docker image build"}',
         "changes": "/api/changes",
     }
     if filled:
@@ -156,42 +159,23 @@ def pages_of(filled: dict[str, str]) -> dict[str, str]:
 
 def measure(database: Path, home: Path, wanted: dict[str, str], rounds: int) -> dict[str, float]:
     """Milliseconds of processor time of each page."""
-    access = Access(1)
     context = CommandContext(environment=UserEnvironment(home=home, user="bench"), store=str(database))
-    app, cookie = web_app(context, access), access.enter(access.entrance.partition("=")[2])
+    listening = socket.create_server(("127.0.0.1", 0))
+    access = Access(listening.getsockname()[1])
+    cookie = access.enter(access.entrance.partition("=")[2])
+    threading.Thread(target=run_server, args=(context, access, listening), daemon=True).start()
+    headers = {"Origin": access.origin, "Cookie": f"{access.cookie_name}={cookie}", "Content-Type": "application/json"}
+    client = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1])
     taken: dict[str, list[float]] = {name: [] for name in wanted}
-
-    async def ask(address: str) -> float:
-        path, _, rest = address.partition("?")
-        query, _, body = rest.partition(" ")
-        headers = {
-            "host": access.host, "origin": access.origin, "cookie": f"{access.cookie_name}={cookie}",
-            "content-type": "application/json", "content-length": str(len(body)),
-        }  # fmt: skip
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", 1),
-            "method": "POST" if body else "GET", "path": path, "raw_path": path.encode(), "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()], "client": ("127.0.0.1", 2),
-        }  # fmt: skip
-        statuses: list[int] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body.encode(), "more_body": False}
-
-        async def send(message: Any) -> None:
-            statuses.append(message.get("status", 0))
-
-        begun = time.process_time()
-        await app(scope, receive, send)
-        assert statuses[0] == 200, (address, statuses)
-        return (time.process_time() - begun) * 1000
-
-    async def rounds_of_all() -> None:
-        for _ in range(rounds + 1):
-            for name, address in wanted.items():
-                taken[name].append(await ask(address))
-
-    asyncio.run(rounds_of_all())
+    for _ in range(rounds + 1):
+        for name, address in wanted.items():
+            path, _, body = address.partition(" ")
+            begun = time.process_time()
+            client.request("POST" if body else "GET", path, body or None, headers)
+            answer = client.getresponse()
+            answer.read()
+            taken[name].append((time.process_time() - begun) * 1000)
+            assert answer.status == 200, (address, answer.status)
     return {name: round(statistics.median(each[1:]), 2) for name, each in taken.items()}
 
 

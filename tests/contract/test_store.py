@@ -620,6 +620,40 @@ def test_verdicts_come_newest_first_and_can_be_chosen(store: Store) -> None:
     assert store.verdicts(version_id="v_1", trajectory_id="t_9") == []
 
 
+def test_verdicts_about_an_attempt_are_found_from_a_time_on(store: Store) -> None:
+    kept = [verdict(minutes=minute, trajectory_ids=(f"t_{minute % 2}",)) for minute in range(9)]
+    for given in kept:
+        store.add(given)
+    for start in range(10):
+        expected = [each for each in kept[start:] if "t_1" in each.trajectory_ids][::-1]
+        assert store.verdicts(trajectory_id="t_1", since=at(start)) == expected
+
+
+@pytest.mark.parametrize("many", [0, 40])
+def test_the_newest_version_of_each_skill_is_listed_and_counted(store: Store, many: int) -> None:
+    for number in range(many):  # whether an index or the order of arrival is read depends on how many there are
+        put_version(store, name=f"other-{number}", status=Status.CANDIDATE)
+    one, two = put_version(store, name="one"), put_version(store, name="two")
+    again = put_version(store, name="one", body="two", skill=one.skill)
+    put_version(store, name="two", body="waits", skill=two.skill, status=Status.CANDIDATE)
+    listed, count = store.newest(statuses=RECALLABLE)
+    assert ([each.version.id for each in listed], count) == ([again.version.id], 1)
+    waiting, count = store.newest(statuses={Status.CANDIDATE}, limit=1)
+    assert ([each.version.name for each in waiting], count) == (["two"], many + 1)
+    assert store.newest(limit=1, skip=1)[0][0].version.id == again.version.id
+    assert store.newest()[1] == many + 2
+    assert store.newest(kinds={Kind.NORM}) == ([], 0)
+
+
+def test_results_can_be_looked_for_among_the_newest_alone(store: Store) -> None:
+    one, other = (put_version(store, name).version.id for name in ("one", "other"))
+    for minute in range(4):
+        store.add(evidence((one, other)[minute % 2], minutes=minute))
+    whole = store.evidence([other])[other]
+    assert len(whole) == 2
+    assert store.evidence([other, "v_9"], among=2) == {other: whole[1:], "v_9": []}
+
+
 def test_a_use_reads_back_and_is_kept_once(store: Store) -> None:
     shown = use("v_1", surface="hook", session_id="s1", model="m", held_back=True)
     store.add(shown)

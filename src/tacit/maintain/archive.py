@@ -147,9 +147,10 @@ def newest_skills(
     kinds: Collection[Kind] | None = None,
     limit: int = 50,
     skip: int = 0,
+    counted: bool = True,
 ) -> tuple[list[StoredVersion], int]:
-    """Return one page of the newest version of each skill, the newest first, and how many there are."""
-    return context.store.newest(statuses=statuses, kinds=kinds, limit=limit, skip=skip)
+    """Return one page of the newest version of each skill, the newest first, and how many there are, if `counted`."""
+    return context.store.newest(statuses=statuses, kinds=kinds, limit=limit, skip=skip, counted=counted)
 
 
 def matching_skills(
@@ -206,6 +207,10 @@ class Archive:
     def reliability(self, version_id: str) -> Reliability:
         """Return how reliable one version has been."""
         return reliability(self.evidence(version_id))
+
+    def reliabilities(self, version_ids: Collection[str]) -> dict[str, Reliability]:
+        """Return how reliable these versions have been."""
+        return {each: reliability(found) for each, found in self._context.store.evidence(version_ids).items()}
 
     def remarks(self, subject: str, *, about: About | None = None) -> list[Remark]:
         """Return the remarks on a skill or version."""

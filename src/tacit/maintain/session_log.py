@@ -204,18 +204,26 @@ def activity(context: StoreContext, *, since: datetime) -> Activity:
 
 def results_by_day(
     context: StoreContext, *, since: datetime, most: int
-) -> tuple[dict[date, Activity], dict[str, Activity]]:
-    """Sum up what was shown since a time by day, and by version; beyond so many of the latest uses nothing is counted."""
-    count = min(50, most)
-    while len(latest := context.store.uses(latest=count)) == count < most and latest[0].at >= since:
-        count = min(2 * count, most)  # most of the time a few are enough
+) -> tuple[dict[date, Activity], dict[str, Activity], datetime]:
+    """Sum up what was shown since a time by day, and by version; return also since when.
+
+    At most so many of the latest uses are counted, so that may be later than what was asked for.
+    """
+    latest = context.store.uses(latest=most)
+    if len(latest) == most:
+        since = max(since, latest[0].at)
     uses = [use for use in latest if use.at >= since and not use.held_back]
-    results = _results(context.store, uses)
-    days = {day: [use for use in uses if use.at.date() == day] for day in {use.at.date() for use in uses}}
-    versions = {each for use in uses for each in use.version_ids}
+    results = _results(context.store, uses, among=most)
+    days: dict[date, list[Use]] = {}
+    versions: dict[str, list[Use]] = {}
+    for use in uses:
+        days.setdefault(use.at.date(), []).append(use)
+        for version_id in use.version_ids:
+            versions.setdefault(version_id, []).append(use)
     return (
         {day: _sum(own, results) for day, own in days.items()},
-        {each: _sum([use for use in uses if each in use.version_ids], results, version_id=each) for each in versions},
+        {each: _sum(own, results, version_id=each) for each, own in versions.items()},
+        since,
     )
 
 
@@ -254,11 +262,12 @@ _Results = Mapping[tuple[str, str], Evidence]
 """Use id and version id → the strongest result of that use."""
 
 
-def _results(store: Store, uses: Iterable[Use]) -> _Results:
+def _results(store: Store, uses: Iterable[Use], *, among: int | None = None) -> _Results:
+    """Return the results of uses; with `among` only those among so many of the newest results."""
     listed = list(uses)
     ids = {use.id for use in listed}
     found: dict[tuple[str, str], Evidence] = {}
-    for evidence in store.evidence({each for use in listed for each in use.version_ids}).values():
+    for evidence in store.evidence({each for use in listed for each in use.version_ids}, among=among).values():
         for each in evidence:
             if each.use_id in ids and not each.control:
                 known = found.get((each.use_id, each.version_id))
@@ -324,11 +333,9 @@ def _not_shown(line: Mapping[str, object], names: _Names) -> Iterator[NotShown]:
 
 def _learned_from(store: Store, attempts: Sequence[Episode]) -> Iterator[StoredVersion]:
     """Yield the versions that the gate decided about because of these attempts, each once."""
-    own = {each.id for each in attempts}
-    if not own:
-        return
-    since = min(each.captured_at for each in attempts)
-    decided = (each for each in store.verdicts(since=since) if own.intersection(each.trajectory_ids))
+    decided = [
+        verdict for each in attempts for verdict in store.verdicts(trajectory_id=each.id, since=each.captured_at)
+    ]
     for version_id in dict.fromkeys(verdict.version_id for verdict in decided if verdict.version_id):
         try:
             yield store.version(version_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
@@ -27,6 +29,7 @@ SET_ASIDE_REASONS = (
 because a person rejected it: new evidence for it waits for review."""
 _GONE = (Status.REJECTED, Status.RETIRED)
 _SHORTEST_PREFIX = 4
+_VERSION_ID = re.compile("v_[0-9a-f]{32}")
 """Characters of an id that find it; fewer are more likely the beginning of a name."""
 
 
@@ -145,6 +148,9 @@ def is_private(stored: StoredVersion, *, person: str) -> bool:
 
 def find(store: Store, reference: str) -> StoredVersion:
     """Find a version by a skill's name or id, or by its own id; the beginning of an id is enough."""
+    if _VERSION_ID.fullmatch(reference):  # no name has an underscore
+        with suppress(NotFound):
+            return store.version(reference)
     named = store.catalogue(name=reference)
     if named:
         return preferred_of_name(named)

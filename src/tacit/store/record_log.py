@@ -36,6 +36,11 @@ USE_KEYS_SINCE = 7
 _REMARK_SUBJECTS = ("versions", "skills")
 
 
+VERDICTS_SEARCHED = 10_000
+"""Verdicts after a time in which those about one attempt are looked for."""
+LAST_ROW = (1 << 63) - 1
+
+
 class AppendedRecords(Records[T]):
     """One table of appended records. `owner` gives what a row belongs to, as the audit chain names it."""
 
@@ -181,16 +186,37 @@ class RecordLog:
     def list_verdicts(
         self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None, since: datetime | None = None
     ) -> list[Verdict]:
-        """The gate's verdicts, newest first; with `since` only those after that time."""
+        """The gate's verdicts, newest first; with `since` only those after that time.
+
+        With `since` and `trajectory_id` only so many of the next verdicts are looked at: an attempt is learned from soon.
+        """
         if version_id:
-            rows = self.verdicts.owned("version_id = ?", version_id, owners=[version_id])
+            asked = "version_id = ? AND version_id <> ''"  # so that SQLite uses the index on versions
+            rows = self.verdicts.owned(asked, version_id, owners=[version_id])
             numbers = [row["seq"] for row in reversed(rows)]
+        elif trajectory_id:
+            first = self._first_verdict(since) if since else 0
+            asked = "seq BETWEEN ? AND ? AND instr(record, ?)"
+            last = first + VERDICTS_SEARCHED if since else LAST_ROW
+            numbers = self.verdicts.numbers(asked, first, last, clean(trajectory_id).encode(), order="seq DESC")
         else:
             numbers = self.verdicts.all_numbers()[::-1]
         found = (self.verdicts.value(self.verdicts.at(seq)) for seq in numbers)
         recent = takewhile(lambda each: since is None or each.at >= since, found)
         chosen = (each for each in recent if not trajectory_id or trajectory_id in each.trajectory_ids)
         return list(islice(chosen, limit))
+
+    def _first_verdict(self, since: datetime) -> int:
+        """The number of the first verdict after a time, found by halves: verdicts are kept in the order of time."""
+        [(low, high)] = self._connection.run("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) + 1 FROM verdicts")
+        while low < high:
+            middle = (low + high) // 2
+            [seq] = self.verdicts.numbers("seq >= ?", middle, order="seq LIMIT 1") or [high]
+            if seq == high or self.verdicts.value(self.verdicts.at(seq)).at >= since:
+                high = middle
+            else:
+                low = seq + 1
+        return int(low)
 
     @reads
     def list_approvals(self, version_id: str) -> list[Approval]:
@@ -223,11 +249,16 @@ class RecordLog:
         return found
 
     @reads
-    def evidence_by_version(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
-        """Evidence by version, oldest first."""
+    def evidence_by_version(self, version_ids: Iterable[str], *, among: int | None = None) -> dict[str, list[Evidence]]:
+        """Evidence by version, oldest first; with `among` only what is among so many of the newest results of all versions."""
         asked = list(dict.fromkeys(version_ids))
         listed = json.dumps([*map(clean, asked)])
-        rows = self.evidence.owned("version_id IN (SELECT value FROM json_each(?))", listed, owners=asked)
+        if among is None:
+            rows = self.evidence.owned("version_id IN (SELECT value FROM json_each(?))", listed, owners=asked)
+        else:
+            wanted = {clean(version_id) for version_id in asked}
+            latest = self.evidence.among(self.evidence.latest_numbers(among))
+            rows = [row for row in latest if row["version_id"] in wanted]
         found: dict[str, list[Evidence]] = {clean(version_id): [] for version_id in asked}
         for row in sorted(rows, key=lambda row: (row["at"], row["seq"])):
             found[row["version_id"]].append(self.evidence.value(row))

@@ -164,7 +164,7 @@ class Trajectories:
         `unlearned` leaves out learned, superseded and pruned ones.
         """
         if session_id:
-            numbers = self.rows.numbers("session_id = ?", session_id)[-(latest or 0) :]
+            numbers = self.rows.numbers("session_id = ? AND session_id <> ''", session_id)[-(latest or 0) :]
         else:
             numbers = self.rows.latest_numbers(latest) if latest else self.rows.all_numbers()
         found = [episode for _, episode in self._read(numbers)]

@@ -48,12 +48,14 @@ from tacit.text.tool_calls import tool_calls
 
 PAGE = 25
 """Rows of a list."""
+FOUND = 10
+"""Rows of a search."""
 DAYS = 14
 WINDOW = 7
 """Days whose results make one point of the curve: of one day there are too few."""
-MOST_USES = 400
+MOST_USES = 200
 """Uses that *Today* looks at."""
-_LISTED = 8
+_LISTED = 6
 _STEPS = 200
 _TEXT = 6_000
 """Characters that are sent of one text of a session."""
@@ -98,27 +100,26 @@ def today(ctx: PageContext) -> dict[str, Any]:
     """Return what was learned, what waits, what helped and what got worse."""
     context = ctx.memory.context
     now = context.now()
-    days, skills = session_log.results_by_day(context, since=now - timedelta(days=DAYS + WINDOW), most=MOST_USES)
+    asked = now - timedelta(days=DAYS + WINDOW)
+    days, skills, since = session_log.results_by_day(context, since=asked, most=MOST_USES)
     waits, waiting_count = newest_skills(context, statuses=WAITING, limit=_LISTED)
-    newest, skill_count = newest_skills(context, limit=3 * _LISTED)
-    stale, _ = newest_skills(context, statuses={Status.STALE}, limit=_LISTED)
+    newest, _ = newest_skills(context, statuses=RECALLABLE, limit=_LISTED, counted=False)
+    _, skill_count = newest_skills(context, limit=0)
+    stale, _ = newest_skills(context, statuses={Status.STALE}, limit=_LISTED, counted=False)
     _, suggestions = waiting.read(str(ctx.place.folder))
-    first = now.date() - timedelta(days=DAYS - 1)
-    calendar = [first + timedelta(days=number) for number in range(DAYS)]
-    results = [_result_row(ctx, version_id, each) for version_id, each in skills.items() if each.worked or each.failed]
+    calendar = [now.date() - timedelta(days=number) for number in reversed(range(DAYS))]
+    most = sorted(skills, key=lambda each: -max(skills[each].worked, skills[each].failed))
+    helped = [each for each in most if skills[each].worked > skills[each].failed]
+    worse = [each for each in most if 0 < skills[each].failed >= skills[each].worked]
     return {
         "waiting": {"count": waiting_count, "rows": [_row(each) for each in ctx.visible(waits)]},
         "learned": {
             "count": skill_count,
-            "rows": [_row(each) for each in ctx.visible(newest) if each.status in RECALLABLE][:_LISTED],
+            "rows": [_row(each) for each in ctx.visible(newest) if each.status in RECALLABLE],
         },
-        "days": [_day(day, days) for day in calendar],
-        "helped": sorted((row for row in results if row["worked"] > row["failed"]), key=lambda row: -row["worked"])[
-            :_LISTED
-        ],
-        "worse": sorted((row for row in results if row["worked"] <= row["failed"]), key=lambda row: -row["failed"])[
-            :_LISTED
-        ],
+        "days": [_day(day, days) for day in calendar if day >= since.date()],
+        "helped": [_result_row(ctx, each, skills[each]) for each in helped[:_LISTED]],
+        "worse": [_result_row(ctx, each, skills[each]) for each in worse[:_LISTED]],
         "stale": [_row(each) for each in ctx.visible(stale)],
         "suggestions": suggestions,
     }
@@ -280,11 +281,12 @@ def skills(ctx: PageContext, *, status: str, text: str, skip: int) -> dict[str, 
         raise Mistake(f"there is no status {status!r}", code="unknown_status", hint=", ".join(Status)) from None
     archive = ctx.memory.archive
     if text.strip():
-        found = matching_skills(ctx.memory.context, text, statuses=statuses, limit=PAGE)
+        found = matching_skills(ctx.memory.context, text, statuses=statuses, limit=FOUND)
         count = len(found)
     else:
         found, count = newest_skills(ctx.memory.context, statuses=statuses, limit=PAGE, skip=skip)
-    rows = [skill_document(each, archive.reliability(each.version.id)) for each in ctx.visible(found)]
+    known = archive.reliabilities([each.version.id for each in found])
+    rows = [skill_document(each, known[each.version.id]) for each in ctx.visible(found)]
     return {"count": count, "skip": skip, "rows": rows}
 
 
