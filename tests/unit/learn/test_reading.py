@@ -179,7 +179,7 @@ def test_a_session_without_calls_has_no_digest():
     assert digest_parts(record_of(attempt("Explain this", reply("It adds two numbers.")))) == []
 
 
-@pytest.mark.parametrize("steps", [400, 4_000])
+@pytest.mark.parametrize("steps", [400, pytest.param(4_000, marks=pytest.mark.slow)])
 def test_a_long_session_comes_in_few_parts_each_within_the_limit(steps: int):
     many = [
         bash(f"python3 tool.py --case {number} --with some-longer-option", "line\n" * 30) for number in range(steps)
