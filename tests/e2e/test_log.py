@@ -76,6 +76,15 @@ def test_a_session_that_nobody_knows_is_an_error_with_a_next_step(worked: Termin
     assert "tacit log" in done.json["error"]["hint"]
 
 
+def test_what_was_recalled_outside_of_a_session_is_a_showing(learned: Terminal) -> None:
+    approve_all(learned)
+    recalled = learned.run("recall", "Add a migration that adds column `paid_at` to `payments`", "--json").json
+    name = recalled["items"][0]["name"]
+    (showing,) = learned.run("why", name, "--json").json["showings"]
+    assert (showing["session"], showing["moment"]) == ("", "cli")
+    assert learned.run("why", name).code == 0
+
+
 def test_a_name_that_was_never_shown_says_so(learned: Terminal) -> None:
     approve_all(learned)
     name = learned.run("skills", "--json").json["skills"][0]["name"]

@@ -190,10 +190,17 @@ def showings(context: StoreContext, version_ids: Collection[str], *, limit: int)
     for session_id in dict.fromkeys(use.session_id for use in sorted(used, key=lambda use: use.at, reverse=True)):
         if len(found) >= limit:
             break
-        events = log_of(context, session_id).events if session_id else ()
+        events = log_of(context, session_id).events if session_id else _events_of(context, used)
         own = [event for event in events if any(each.version_id in version_ids for each in event.shown)]
         found += [(session_id, event) for event in reversed(own)]
     return found[:limit]
+
+
+def _events_of(context: StoreContext, uses: Iterable[Use]) -> list[SessionEvent]:
+    """Return what was shown outside of sessions, such as by `tacit recall`, oldest first."""
+    outside = sorted((use for use in uses if not use.session_id), key=lambda use: use.at)
+    names, results = _Names(context.store, person=context.person), _results(context.store, outside)
+    return [_use_event(use, names, results) for use in outside]
 
 
 def activity(context: StoreContext, *, since: datetime) -> Activity:

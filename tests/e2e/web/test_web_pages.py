@@ -116,19 +116,24 @@ def browser(window: Callable[[], Browser]) -> Browser:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the sample's store and the person's home."""
     folder = tmp_path_factory.mktemp("sample")
-    sample.fill(folder / "shop" / ".tacit" / "tacit.db", folder / "home" / ".tacit")
+    sample.fill(folder / "invoice-app" / ".tacit" / "tacit.db", folder / "home" / ".tacit")
     return folder
 
 
 @contextlib.contextmanager
 def served(browser: Browser, folder: Path) -> Iterator[Site]:
-    """Start `tacit web` in `folder/shop` for the person whose home is `folder/home`."""
-    (folder / "shop").mkdir(parents=True, exist_ok=True)
-    (folder / "shop" / ".git").mkdir(exist_ok=True)
+    """Start `tacit web` in `folder/invoice-app` for the person whose home is `folder/home`."""
+    (folder / "invoice-app").mkdir(parents=True, exist_ok=True)
+    (folder / "invoice-app" / ".git").mkdir(exist_ok=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "USER": "ann", "PYTHONWARNINGS": "error"}
     command = [sys.executable, "-m", "tacit", "web", "--no-browser", "--json"]
     process = subprocess.Popen(
-        command, cwd=folder / "shop", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=folder / "invoice-app",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None
@@ -139,7 +144,9 @@ def served(browser: Browser, folder: Path) -> Iterator[Site]:
         browser.errors()  # of the page before
         browser.go(address)
         browser.wait_for("main h1", "Today")
-        yield Site(browser, address.partition("/enter")[0], folder / "shop" / ".tacit" / "tacit.db", folder / "home")
+        yield Site(
+            browser, address.partition("/enter")[0], folder / "invoice-app" / ".tacit" / "tacit.db", folder / "home"
+        )
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)

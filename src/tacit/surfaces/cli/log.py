@@ -30,6 +30,7 @@ _MOMENTS = {
     "batch": "after calls",
     "denied": "call denied",
     "hook": "by a hook",
+    "cli": "tacit recall",
 }
 OBJECTIONS = {"said": "you objected", "denied": "you denied a call"}
 _WHY_AT = {
@@ -37,6 +38,7 @@ _WHY_AT = {
     "before": "this call mostly fails here",
     "call": "extends the skill that was loaded",
     "hook": "why is not on record any more",
+    "cli": "asked for in a terminal",
 }
 """Why something was shown at a moment at which no words were compared."""
 _NOT_SHOWN = {
@@ -117,7 +119,8 @@ def why(ctx: CommandContext, *, name: str, limit: int) -> None:
         if not rows:
             yield "It was never shown. See whether a task brings it: [bold]tacit recall TASK --explain[/bold]"
         for session_id, event, shown, words in rows:
-            yield f"{_time(event.at)}  {moment_text(event)} of session {safe(session_id[:8])}"
+            of = f" of session {safe(session_id[:8])}" if session_id else ""
+            yield f"{_time(event.at)}  {moment_text(event)}{of}"
             if event.task:
                 yield f"  task: {safe(one_line(event.task, max(40, ctx.console.width - 10)))}"
             yield f"  why: {why_text(event, shown)}"

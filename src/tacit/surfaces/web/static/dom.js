@@ -42,6 +42,7 @@ const WORDS = {
 };
 // A small label; statuses, outcomes and origins are told in words.
 export const chip = (code, text = WORDS[code] ?? code) => h("span", { class: `chip ${/^[a-z_-]+$/.test(code) ? code : ""}` }, text);
+export const maker = (name) => (/^tacit\./.test(name) ? `Tacit (${name.slice(6)})` : name);
 export const waits = (row) => ["candidate", "quarantined"].includes(row.status);
 
 // A sentence, with what stands between back-ticks as code.

@@ -2,7 +2,7 @@
 
 import { get, isUnlocked, lock, postSigned, unlock } from "./api.js";
 import { refresh, say } from "./app.js";
-import { chip, counted, diff, empty, first, h, heading, pager, prose, section, time, toStep, waits } from "./dom.js";
+import { chip, counted, diff, empty, first, h, heading, maker, pager, prose, section, time, toStep, waits } from "./dom.js";
 
 const KEYS = { a: approve, r: reject, e: edit, m: merge, j: () => step(1), k: () => step(-1), u: undo };
 let skip = 0;
@@ -50,7 +50,7 @@ function page(shown) {
     h("p", { class: "lead" }, prose(shown.description)),
     shown.changed ? h("div", { class: "notice", role: "alert" }, h("strong", {}, "Changed while you were reading. "), changes(shown.changed)) : null,
     shown.withheld ? empty("The checks found something dangerous in it, so its text is shown only after you unlock this page.") : [
-      h("p", { class: "dim" }, `${support}. Agents see it ${shown.when}. Made by ${shown.made_by}.`),
+      h("p", { class: "dim" }, `${support}. Agents see it ${shown.when}. Made by ${maker(shown.made_by)}.`),
       shown.doubts.map((doubt) => h("p", { class: "doubt" }, `Doubtful: ${doubt}.`)),
     ],
     before?.diff ? section("Changes to the version in use", h("p", { class: "dim" }, before.by ? `approved by ${before.by} ` : "", time(before.at)), diff(before.diff)) : null,
@@ -66,7 +66,7 @@ function page(shown) {
 function findings(found) {
   if (!found.length) return null;
   return section("Findings", h("ul", { class: "findings" }, found.map((each) => h("li", { class: each.severity },
-    chip(each.severity), " ", prose(each.message ?? each.rule), each.excerpt ? h("code", { class: "excerpt" }, each.excerpt) : null))));
+    chip(each.severity), " ", prose(each.message ?? each.rule.replaceAll("_", " ")), each.excerpt ? h("code", { class: "excerpt" }, each.excerpt) : null))));
 }
 
 const isOutside = (field) => ["external", "unknown"].includes(field.origin);
@@ -107,7 +107,8 @@ function actions(shown) {
   const isWaiting = waits(shown);
   const button = (key, label, act, kind = "") => h("button", { type: "button", class: kind, onclick: act, "aria-keyshortcuts": key }, label, h("kbd", {}, key));
   return h("div", { class: "actions sticky", role: "group", "aria-label": "Decide" },
-    isWaiting && [button("a", "Approve", approve, "main"), button("r", "Reject", reject), button("e", "Edit", edit), button("m", "Merge", merge)],
+    isWaiting && shown.withheld ? [h("button", { type: "button", class: "main", onclick: async () => { if (await unlock()) refresh(); } }, "Unlock to read it"), button("r", "Reject", reject)]
+      : isWaiting && [button("a", "Approve", approve, "main"), button("r", "Reject", reject), button("e", "Edit", edit), button("m", "Merge", merge)],
     button("j", "Next", () => step(1)), button("k", "Previous", () => step(-1)),
     isWaiting ? null : h("p", {}, `It is ${shown.status}.`));
 }

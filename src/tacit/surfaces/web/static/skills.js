@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { refresh } from "./app.js";
 import { curve } from "./charts.js";
-import { chip, counted, diff, empty, first, h, heading, link, pager, prose, reliability, section, time, toSkill, toStep, waits } from "./dom.js";
+import { chip, counted, diff, empty, first, h, heading, link, maker, pager, prose, reliability, section, time, toSkill, toStep, waits } from "./dom.js";
 
 const STATUSES = ["", "trial", "trusted", "candidate", "quarantined", "stale", "retired", "rejected"];
 const asked = { status: "", text: "", skip: 0 };
@@ -55,7 +55,7 @@ export async function showSkill([reference]) {
     section("Text", h("pre", { tabindex: "0", "aria-label": "SKILL.md" }, found.skill_md)),
     h("div", { class: "columns-2" },
       section("Uses", uses(found.uses)),
-      section("Where it comes from", h("p", { class: "dim" }, `Made by ${found.made_by}.`), places(found.places))),
+      section("Where it comes from", h("p", { class: "dim" }, `Made by ${maker(found.made_by)}.`), places(found.places))),
     section("History", found.events.length ? h("ol", { class: "rows" }, found.events.map((each) => h("li", {},
       h("p", {}, h("span", { class: "dim" }, time(each.at)), ` ${each.what}`, each.count > 1 ? ` ×${each.count}` : "", each.by ? h("span", { class: "dim" }, ` by ${each.by}`) : null),
       each.why ? h("p", { class: "dim" }, each.why) : null)))
