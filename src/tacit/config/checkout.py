@@ -1,12 +1,13 @@
 """The git checkout around a folder and its current commit, read from git's own files.
 
-Runs no program and writes nothing. If it is not sure (no repository, a branch without commits, an unknown storage format)
-the result is an empty text or `None`.
+Runs no program and writes nothing; it only says how git is run without settings and hooks. If it is not sure (no
+repository, a branch without commits, an unknown storage format) the result is an empty text or `None`.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from tacit.config.location import project_root
@@ -16,6 +17,37 @@ _BRANCH = re.compile(r"ref: (refs/(?!.*\.\.)[^\s~^:?*\[\\]+)")
 """What git accepts as the name of a branch; nothing that leads out of the folder."""
 _LONGEST = 4096
 _PACKED_BYTES = 16 * 1024 * 1024
+
+
+_SYSTEM = "/usr/bin:/usr/local/bin:/bin:/opt/homebrew/bin"
+
+
+def plain_git(git: Path) -> tuple[list[str], dict[str, str]] | None:
+    """Return how to run git on a repository: command and environment, without hooks, network, replaced objects, or anybody's
+    settings; nothing where git is not installed."""
+    program = shutil.which("git", path=_SYSTEM)
+    if program is None:
+        return None
+    environment = {
+        "PATH": _SYSTEM,
+        "LC_ALL": "C",
+        "HOME": "/nonexistent",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_DIR": str(git),
+    }
+    return [
+        program,
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "safe.directory=*",
+    ], environment
 
 
 def commit_at_work(project: Path | None) -> str:

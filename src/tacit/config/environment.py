@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.config.location import (
@@ -45,6 +45,8 @@ class UserEnvironment:
     claude_home: Path = Path()
     codex_home: Path = Path()
     """Where Claude Code and Codex keep this person's settings and transcripts."""
+    client_folders: Mapping[str, Path] = field(default_factory=dict)
+    """Where other clients keep their sessions."""
     model_key: str = ""
     """Key for the language model at `model.base_url`."""
     user: str = ""
@@ -77,6 +79,7 @@ class UserEnvironment:
             user_home=user_home,
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
+            client_folders=_client_folders(env, user_home),
             model_key=env.get("TACIT_MODEL_KEY", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
@@ -86,6 +89,24 @@ class UserEnvironment:
             ignored=found.ignored,
             owners=found.owners,
         )
+
+
+def _client_folders(env: Mapping[str, str], home: Path) -> dict[str, Path]:
+    """Return where clients other than Claude Code and Codex keep their sessions: client → folder."""
+    data = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
+    config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+    mac = home / "Library" / "Application Support"
+    return {
+        "copilot": Path(env.get("COPILOT_HOME") or home / ".copilot"),
+        "gemini": home / ".gemini",
+        "qwen-code": home / ".qwen",
+        "opencode": data / "opencode",
+        "letta-code": home / ".letta",
+        "openclaw": Path(env.get("OPENCLAW_STATE_DIR") or home / ".openclaw"),
+        "pi": home / ".pi",
+        "cursor": home / ".cursor",
+        "cursor-editor": (mac if mac.is_dir() else config) / "Cursor",
+    }
 
 
 _REMOVED = re.compile(

@@ -42,6 +42,38 @@ class TrajectoryReader(Protocol):
         """Read a file, from the mark of an earlier reading on; a reader that cannot resume reads all of it again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPart:
+    """One session of a file that holds many."""
+
+    name: str
+    workspace: str = ""
+    """The folder that it began in."""
+    size: int = 0
+    modified_ns: int = 0
+    """Size and time, in any unit that changes whenever the session does; the time since 1970 if it is known."""
+
+
+class CollectionReader(TrajectoryReader, Protocol):
+    """Reads files that hold many sessions, such as a client's database."""
+
+    def parts(self, path: Path) -> Iterator[SessionPart]:
+        """Yield the sessions of a file, subagents' left out; nothing where it cannot be read."""
+
+    def read(self, path: Path, *, start: Mark | None = None, part: str = "") -> TrajectoryStream:
+        """Read the named session with its subagents', or all of them."""
+
+
+class LocatingReader(TrajectoryReader, Protocol):
+    """Knows where its client keeps sessions on this machine, so that they are found without a path."""
+
+    places: tuple[str, ...]
+    """Patterns below the folder that the client keeps for the person (`config.environment.client_folders`)."""
+
+    def workspace(self, path: Path) -> str:
+        """Return the folder that the session in this file began in; empty where nothing tells."""
+
+
 _FRAME_TOKENS = 256
 """What the frame of the messages around a prompt may take."""
 

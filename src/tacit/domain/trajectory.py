@@ -72,6 +72,8 @@ class StepResult(StrEnum):
 ASKED_BY_AGENT = "agent"
 ASKED_BY_PROGRAM = "program"
 """Who asked, where it was no person: another agent, or a program that ran the client."""
+ASKED_BY_TEAMMATE = "teammate:"
+"""How `Task.by` begins where another person asked: their name follows. Their words are nobody's here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +204,8 @@ class Trajectory:
         """Who wrote the task's text."""
         if self.parent_session_id:
             return Origin.AGENT
-        return Origin.EXTERNAL if self.task.by == ASKED_BY_PROGRAM else Origin.USER
+        others = self.task.by == ASKED_BY_PROGRAM or self.task.by.startswith(ASKED_BY_TEAMMATE)
+        return Origin.EXTERNAL if others else Origin.USER
 
     @property
     def actions(self) -> tuple[Step, ...]:

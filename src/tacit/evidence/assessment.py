@@ -19,7 +19,7 @@ from typing import Self
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import CodedReason, coded
-from tacit.domain.trajectory import ASKED_BY_AGENT, ASKED_BY_PROGRAM, Role, Step, StepResult, Trajectory
+from tacit.domain.trajectory import ASKED_BY_AGENT, Origin, Role, Step, StepResult, Trajectory
 from tacit.evidence.deciding_files import ENDS_PROCESS, SILENCES_CHECK, TESTS_INSIDE, decides_checks
 from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_elsewhere, plain_check
 from tacit.evidence.service_evidence import (
@@ -164,7 +164,7 @@ _SAYS_NOTHING = frozenset({"echo", "printf", "true", ":", "exit", "pwd", "sleep"
 def checks_named_by_user(trajectory: Trajectory) -> dict[str, int]:
     """Return the commands that the user named as a condition, with the step of the first message that did."""
     named: dict[str, int] = {}
-    if trajectory.task.by in (ASKED_BY_AGENT, ASKED_BY_PROGRAM):
+    if trajectory.task.by == ASKED_BY_AGENT or trajectory.task_origin is Origin.EXTERNAL:
         return named
     messages = [(step.index, step.text) for step in trajectory.steps if step.role is Role.USER]
     for index, text in ((-1, trajectory.task.text), *messages):

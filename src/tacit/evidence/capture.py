@@ -19,7 +19,7 @@ from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
 from tacit.ingest import sources
-from tacit.ingest.sources import NewAttempts, OnProblem, bookmark_key, is_unchanged, transcript
+from tacit.ingest.sources import NewAttempts, OnProblem, Transcript, bookmark_key, is_unchanged, transcript
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -112,18 +112,20 @@ def _may_have_come_before(mate: Trajectory, attempt: Trajectory) -> bool:
 
 
 def capture_transcript(
-    context: StoreContext, path: Path, *, on_problem: OnProblem = lambda problem: None
+    context: StoreContext, session: Path | Transcript, *, on_problem: OnProblem = lambda problem: None
 ) -> Captured | None:
-    """Capture what is new in one transcript and store how far it was read; return `None` if it has not changed.
+    """Capture what is new in one session, or in the file of one, and store how far it was read.
+
+    Returns `None` if it has not changed.
 
     A part that cannot be read goes to `on_problem`, and the rest is captured. A longer capture of the attempt at the
     end supersedes the earlier one.
     """
     context.require_running()
-    found = transcript(path)
+    found = transcript(session) if isinstance(session, Path) else session
     if found is None:
         return None
-    before = context.store.bookmarks.get(bookmark_key(path))
+    before = context.store.bookmarks.get(bookmark_key(found))
     if is_unchanged(found, before):
         return None
     attempts = NewAttempts(found, before, on_problem=on_problem)

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tacit.config.checkout import checkout_around, git_folder, shared_folder
+from tacit.config.checkout import checkout_around, git_folder, plain_git, shared_folder
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Use
 
-_SYSTEM = "/usr/bin:/usr/local/bin:/bin:/opt/homebrew/bin"
 _LIMIT_S = 60.0
 _FOLDER, _SUBMODULE = "40000", "160000"
 _MOVED = re.compile(rb"(?P<before>[0-9a-f]{40,64}) (?P<after>[0-9a-f]{40,64}) .*? (?P<at>\d+) [+-]\d{4}(?:\t.*)?")
@@ -145,26 +143,15 @@ class Repository:
 
     def _ask(self, *words: str, stated: bytes = b"") -> bytes | None:
         """The answer of git; nothing where it says no."""
-        git = shutil.which("git", path=_SYSTEM)
-        if git is None:
+        plain = plain_git(self.git)
+        if plain is None:
             raise VerifierOutage("git is not installed, so nothing can be compared", hint="install git")
-        plain = {
-            "PATH": _SYSTEM,
-            "LC_ALL": "C",
-            "HOME": "/nonexistent",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_DIR": str(self.git),
-        }
-        line = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*", *words]
+        command, environment = plain
         try:
             done = subprocess.run(
-                line,
+                [*command, *words],
                 cwd=self.root,
-                env=plain,
+                env=environment,
                 input=stated,
                 capture_output=True,
                 timeout=_LIMIT_S,

@@ -15,7 +15,7 @@ from pathlib import Path
 from tacit.domain.errors import TacitError
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.evidence.capture import capture_transcript
-from tacit.ingest.sources import project_of, transcripts
+from tacit.ingest.sources import Transcript, project_of, transcripts
 from tacit.store.context import StoreContext
 from tacit.text.text_sources import texts_in
 
@@ -73,17 +73,18 @@ def running_attempts(context: StoreContext, homes: Mapping[str, Path], *, sessio
     With a session id whose transcript is found, wherever it runs, only that session's.
     """
     latest = [*reversed(transcripts(homes, since=context.now() - RUNNING))]
-    here = [each for each in latest if session_id and each.path.stem.endswith(session_id)]
+    here = [each for each in latest if session_id and each.session_name.endswith(session_id)]
     here = here or [each for each in latest if project_of(each) == context.project][:MAX_SESSIONS]
     for each in here:
         # While a subagent works, only its own file grows.
-        for path in (each.path, *sorted(each.path.with_suffix("").rglob(SUBAGENT_FILES))):
+        files: list[Path | Transcript] = [each, *sorted(each.path.with_suffix("").rglob(SUBAGENT_FILES))]
+        for file in files:
             with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
-                capture_transcript(context, path)
+                capture_transcript(context, file)
     episodes = [each for each in context.store.episodes() if not each.pruned and not each.superseded]
     found = [
         episode.id
-        for session in (each.path.stem[-_SESSION_ID:] for each in here)
+        for session in (each.session_name[-_SESSION_ID:] for each in here)
         for episode in reversed(episodes)
         if session in (episode.session_id, episode.parent_session_id)
     ]

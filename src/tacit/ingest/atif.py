@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import (
-    MAX_LINE_BYTES,
     MAX_TEXT_CHARACTERS,
-    Line,
     Part,
     Parts,
     Place,
@@ -33,9 +30,9 @@ from tacit.ingest.log_files import (
     decode,
     holds_json,
     moment_of,
-    numbered_lines,
     text_of,
 )
+from tacit.ingest.session_log import documents_in
 
 _NOTHING = msgspec.Raw(b"")
 
@@ -147,7 +144,6 @@ _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.AGENT}
 _VERSION_KEY = re.compile(rb'"schema_version"\s*:\s*"ATIF')
 
 _document = msgspec.json.Decoder(AtifDocument)
-_documents = msgspec.json.Decoder(list[msgspec.Raw])
 _versioned = msgspec.json.Decoder(Versioned)
 _arguments = msgspec.json.Decoder(dict[str, Any])
 
@@ -199,48 +195,11 @@ def _as_dict(value: object) -> dict[str, Any]:
 
 
 def _parts_of_file(path: Path) -> Iterator[Part]:
-    rest = numbered_lines(path)
-    first, second = next(rest, None), next(rest, None)
-    lines = chain((line for line in (first, second) if line is not None), rest)
-    one_each = isinstance(second, Line) and second.data.startswith(b"{")
-    # One document may run over many lines: the first then ends openly, and the next is no document of its own.
-    if isinstance(first, Line) and (
-        first.data.strip() == b"[" or (first.data.rstrip()[-1:] in (b"{", b"[", b",") and not one_each)
-    ):
-        yield from _parts_of_layout(Place(str(path), first.number), lines)
-        return
-    for line in lines:
-        if isinstance(line, InvalidTrajectory):
-            yield line
+    for found in documents_in(path):
+        if isinstance(found, InvalidTrajectory):
+            yield found
         else:
-            yield from _parts_of_text(line.data, Place(str(path), line.number))
-
-
-def _parts_of_layout(place: Place, lines: Iterator[Line | InvalidTrajectory]) -> Iterator[Part]:
-    gathered = bytearray()
-    for line in lines:
-        if isinstance(line, InvalidTrajectory):
-            yield line
-            return
-        gathered += line.data
-        if len(gathered) > MAX_LINE_BYTES:
-            hint = "write one document per line, or split it"
-            yield place.problem(f"the document is larger than {MAX_LINE_BYTES} bytes", code="too_large", hint=hint)
-            return
-    yield from _parts_of_text(bytes(gathered), place)
-
-
-def _parts_of_text(data: bytes, place: Place) -> Iterator[Part]:
-    if not data.lstrip().startswith(b"["):
-        yield from _parts_of_document(data, place)
-        return
-    try:
-        documents = decode(_documents, data, place)
-    except InvalidTrajectory as problem:
-        yield problem
-        return
-    for document in documents:
-        yield from _parts_of_document(document, place)
+            yield from _parts_of_document(*found)
 
 
 def _parts_of_document(data: bytes | msgspec.Raw, place: Place) -> Iterator[Part]:

@@ -74,13 +74,22 @@ class Circumstances:
 class Attempts:
     """What one agent was asked, did and saw, cut into attempts; those of a subagent are never cut."""
 
-    def __init__(self, session: Circumstances | None = None, *, client: str, source: str, agent_id: str = "") -> None:
-        """Follow the session's own agent, or the subagent of this id."""
+    def __init__(
+        self,
+        session: Circumstances | None = None,
+        *,
+        client: str,
+        source: str,
+        agent_id: str = "",
+        whole: bool = False,
+    ) -> None:
+        """Follow the session's own agent, or the subagent of this id; a `whole` log is one attempt, and never cut."""
         self.session = Circumstances() if session is None else session
         """What holds for every attempt of the session unless the attempt says otherwise."""
         self._client = client
         self._source = source
         self._agent_id = agent_id
+        self._is_whole = whole or bool(agent_id)
         self._begin()
 
     def _begin(self) -> None:
@@ -103,11 +112,16 @@ class Attempts:
         """Whether the attempt is more than what the host says before the first prompt."""
         return self._acted or bool(self._goal)
 
+    @property
+    def has_goal(self) -> bool:
+        """Whether something is asked for in the open attempt."""
+        return bool(self._goal)
+
     def say(self, drafts: list[Draft], mark: Mark) -> Trajectory | None:
         """Take in what one record says in the user's place; gives the attempt that it ends, if it begins another."""
         goal = "\n".join(draft.goal for draft in drafts if draft.goal)
         finished = None
-        if goal and not self._agent_id and self._segmenter.is_new_task(goal, drafts[0].at) and self._is_begun:
+        if goal and not self._is_whole and self._segmenter.is_new_task(goal, drafts[0].at) and self._is_begun:
             finished = self.finish(reply=goal)
             self._segmenter.is_new_task(goal, drafts[0].at)
         if goal and not self._goal:

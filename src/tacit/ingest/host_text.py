@@ -20,7 +20,7 @@ _CLOSING_REACH = 200
 _BLOCKS_MAX = 200
 # What opens like this is the host's even if it is never closed.
 _HOST_TAG = re.compile(
-    r"\s*<(?:command-(?:name|message|args)|local-command-[a-z]+|bash-[a-z-]+|task-notification|ide_[a-z_]+|[a-z-]+-hook)\b"
+    r"\s*<(?:command-(?:name|message|args)|local-command-[a-z]+|bash-[a-z-]+|task-notification|(?:session|project|environment)_context|ide_[a-z_]+|[a-z-]+-hook)\b"
 )
 INTERRUPTED = "[Request interrupted"
 """Begins the client's note, in the user's place, that work was stopped."""

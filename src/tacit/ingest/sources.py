@@ -16,26 +16,40 @@ from datetime import UTC, datetime
 from functools import cache
 from operator import is_
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import load_entry_points
 from tacit.config.location import MODEL_CALL_FOLDER, project_root
 from tacit.domain.errors import InvalidTrajectory, NotFound
 from tacit.domain.identity import canonical
-from tacit.domain.ports import TrajectoryReader, TrajectoryStream
+from tacit.domain.ports import CollectionReader, TrajectoryReader, TrajectoryStream
 from tacit.domain.stored import Bookmark, Mark
 from tacit.domain.trajectory import Trajectory
+from tacit.ingest import aider, git_sessions
+from tacit.ingest.aider import AiderReader
 from tacit.ingest.atif import AtifReader, from_documents
+from tacit.ingest.chat_messages import ChatMessagesReader, MiniSweAgentReader, SweAgentReader, TauBenchReader
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.codex import CodexReader
+from tacit.ingest.copilot import CopilotReader
+from tacit.ingest.cursor import CursorEditorReader, CursorReader
+from tacit.ingest.gemini import GeminiReader, QwenReader
 from tacit.ingest.log_files import LOG_NAMES, Parts, Place, head_of, open_regular, unreadable
+from tacit.ingest.opencode import OpencodeExportReader, OpencodeReader
+from tacit.ingest.openhands import OpenHandsReader
+from tacit.ingest.pi import LettaReader, OpenClawReader, PiReader
 from tacit.text.redaction import may_hold_secret, redact, redact_value
 
 OnProblem = Callable[[InvalidTrajectory], None]
 Source = str | Path | Mapping[str, Any] | list[Any]
 
-READERS: tuple[TrajectoryReader, ...] = (AtifReader(), ClaudeCodeReader(), CodexReader())
+READERS: tuple[TrajectoryReader, ...] = (
+    AtifReader(), ClaudeCodeReader(), CodexReader(), CopilotReader(), GeminiReader(), QwenReader(), LettaReader(),
+    OpenClawReader(), PiReader(), OpencodeReader(), OpencodeExportReader(), CursorReader(), CursorEditorReader(),
+    AiderReader(), SweAgentReader(), MiniSweAgentReader(), TauBenchReader(), OpenHandsReader(), ChatMessagesReader(),
+)  # fmt: skip
+"""In the order in which they are asked: the last ones know their formats by little."""
 _GROUP = "tacit.readers"
 _DOCUMENT_NAMES = (".json", ".json.gz")
 _NO_LOGS_BELOW = frozenset({".git", ".tacit", ".venv", "__pycache__", "node_modules"})
@@ -151,8 +165,11 @@ def _from_other_packages() -> tuple[TrajectoryReader, ...]:
 PLACES: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("projects/*/*.jsonl",),
     "codex": ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
+    **{reader.name: places for reader in READERS if (places := getattr(reader, "places", ()))},
+    AiderReader.name: (),
+    git_sessions.NAME: (),
 }
-"""Client → where its sessions lie below the folder that it keeps for the person."""
+"""Client → where its sessions lie below the folder that it keeps for the person; those without lie in the project."""
 _HEADS = (16 * 1024, 1024 * 1024)
 _WORKSPACE = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
@@ -167,19 +184,104 @@ class Transcript:
     """The folder that the session began in; empty where the file does not tell."""
     size: int
     modified_ns: int
+    part: str = ""
+    """Which session it is, of a database or a repository that holds many."""
+    author: str = ""
+    """Whose session it is, if it is another person's."""
 
     @property
     def modified_at(self) -> datetime:
         """When it was last written to."""
         return datetime.fromtimestamp(self.modified_ns / 1e9, UTC)
 
+    @property
+    def session_name(self) -> str:
+        """What ends with the session's id: the part's name or the file's, or the folder's where all files are named alike."""
+        return self.part or (self.path.parent.name if self.path.stem in ("events", "messages") else self.path.stem)
+
+    def read(self, start: Mark | None) -> TrajectoryStream:
+        """Read the session, from the mark on where it can be resumed."""
+        if not self.part:
+            return find_reader(self.path).read(self.path, start=start)
+        if self.client == git_sessions.NAME:
+            read_file = lambda path: find_reader(path).read(path)  # noqa: E731
+            return git_sessions.read_session(self.path, self.part, read_file, author=self.author)
+        reader = cast(CollectionReader, find_reader(self.path))
+        return reader.read(self.path, part=self.part)
+
 
 def transcripts(homes: Mapping[str, Path], *, since: datetime | None = None) -> list[Transcript]:
     """Find the sessions below the clients' folders (client → folder), oldest first; `since` leaves out what lay still."""
-    places = ((client, home, pattern) for client, home in homes.items() for pattern in PLACES[client])
-    paths = ((path, client) for client, home, pattern in places for path in home.glob(pattern))
-    found = (transcript(path, client=client, since=since) for path, client in paths)
-    return sorted((each for each in found if each), key=lambda each: (each.modified_ns, each.path))
+    found: list[Transcript | None] = []
+    for client, home in homes.items():
+        reader = _reader_named(client)
+        for path in (path for pattern in _places(client) for path in home.glob(pattern)):
+            if callable(getattr(reader, "parts", None)):
+                found += _parts_of(path, client, since=since)
+            elif reader is None or reader.session_file(path) in (None, path):
+                found.append(transcript(path, client=client, since=since))
+    return sorted((each for each in found if each), key=lambda each: (each.modified_ns, each.path, each.part))
+
+
+def project_transcripts(
+    project: Path,
+    clients: Collection[str],
+    *,
+    home: Path,
+    since: datetime | None = None,
+    known: Collection[str] = (),
+) -> list[Transcript]:
+    """Find the sessions that lie in a project itself: aider's history, and those that the team keeps in git.
+
+    `home` is the person's, whose settings of git say which commits are theirs; of those, `known` ones are left out.
+    """
+    found = (
+        [transcript(project / aider.NAME, client=AiderReader.name, since=since)] if AiderReader.name in clients else []
+    )
+    found = [each and replace(each, workspace=str(project)) for each in found]
+    for session, author in git_sessions.sessions_in_git(project, home=home) if git_sessions.NAME in clients else ():
+        if not author and any(name.endswith(session.session_id) for name in known):
+            continue
+        part = session.part
+        each = Transcript(
+            path=project,
+            client=git_sessions.NAME,
+            workspace=str(project),
+            size=part.size,
+            modified_ns=part.modified_ns,
+            part=part.name,
+            author=author,
+        )
+        found += [each] if since is None or each.modified_at >= since else []
+    return [each for each in found if each]
+
+
+def _parts_of(path: Path, client: str, *, since: datetime | None) -> Iterator[Transcript]:
+    """Yield the sessions of a file that holds many."""
+    try:
+        reader = cast(CollectionReader, find_reader(path))
+    except InvalidTrajectory:
+        return
+    for part in reader.parts(path):
+        each = Transcript(
+            path=path,
+            client=client,
+            workspace=part.workspace,
+            size=part.size,
+            modified_ns=part.modified_ns,
+            part=part.name,
+        )
+        if since is None or each.modified_at >= since:
+            yield each
+
+
+def _reader_named(client: str) -> TrajectoryReader | None:
+    known = next((reader for reader in READERS if reader.name == client), None)
+    return known or next((reader for reader in _from_other_packages() if reader.name == client), None)
+
+
+def _places(client: str) -> tuple[str, ...]:
+    return PLACES[client] if client in PLACES else tuple(getattr(_reader_named(client), "places", ()))
 
 
 def transcript(path: Path, *, client: str = "", since: datetime | None = None) -> Transcript | None:
@@ -189,7 +291,7 @@ def transcript(path: Path, *, client: str = "", since: datetime | None = None) -
         state = path.stat()
         if since is not None and state.st_mtime < since.timestamp():
             return None
-        workspace = _workspace(path)
+        workspace = _workspace(path, client)
     except (OSError, InvalidTrajectory):
         return None
     if any(part.startswith(MODEL_CALL_FOLDER) for part in Path(workspace).parts):
@@ -204,7 +306,7 @@ class NewAttempts(Iterator[Trajectory]):
     """
 
     def __init__(self, found: Transcript, before: Bookmark | None, *, on_problem: OnProblem) -> None:
-        start = before.mark if before and before.size <= found.size else None
+        start = before.mark if before and before.size <= found.size and not found.part else None
         if start and start.offset:  # a file that was replaced, where no line begins there, is read from its beginning
             try:
                 with open_regular(found.path) as stream:
@@ -212,7 +314,7 @@ class NewAttempts(Iterator[Trajectory]):
                     start = start if stream.read(1) == b"\n" else None
             except (OSError, InvalidTrajectory):
                 start = None
-        self._stream = find_reader(found.path).read(found.path, start=start)
+        self._stream = found.read(start)
         self._found = found
         self._attempts = _reported([self._stream], on_problem)
 
@@ -221,15 +323,15 @@ class NewAttempts(Iterator[Trajectory]):
         """How far the file is read."""
         found = self._found
         mark = self._stream.mark or Mark()
-        return Bookmark(path=bookmark_key(found.path), size=found.size, modified_ns=found.modified_ns, mark=mark)
+        return Bookmark(path=bookmark_key(found), size=found.size, modified_ns=found.modified_ns, mark=mark)
 
     def __next__(self) -> Trajectory:
         return next(self._attempts)
 
 
-def bookmark_key(path: Path) -> str:
-    """Return what a file's bookmark is stored under."""
-    return str(path.resolve())
+def bookmark_key(found: Transcript) -> str:
+    """Return what a session's bookmark is stored under."""
+    return str(found.path.resolve()) + (f"#{found.part}" if found.part else "")
 
 
 def is_unchanged(found: Transcript, before: Bookmark | None) -> bool:
@@ -239,8 +341,14 @@ def is_unchanged(found: Transcript, before: Bookmark | None) -> bool:
 
 def client_homes(environment: UserEnvironment, clients: Collection[str] = ()) -> dict[str, Path]:
     """Return where each client keeps its files for this person; all clients if none is named."""
-    known = {"claude-code": environment.claude_home, "codex": environment.codex_home}
+    known = {"claude-code": environment.claude_home, "codex": environment.codex_home, **environment.client_folders}
     return {client: home for client, home in known.items() if not clients or client in clients}
+
+
+def other_homes(environment: UserEnvironment) -> dict[str, Path]:
+    """Return the same for readers of other packages that say where sessions lie, below the person's home folder."""
+    found = (reader for reader in _from_other_packages() if getattr(reader, "places", ()))
+    return {reader.name: environment.user_home for reader in found}
 
 
 def project_of(found: Transcript) -> Path | None:
@@ -256,8 +364,12 @@ def _project(workspace: str) -> Path | None:
     return root if root.is_dir() else None
 
 
-def _workspace(path: Path) -> str:
-    """Read the session's folder out of the first records."""
+def _workspace(path: Path, client: str = "") -> str:
+    """Return the session's folder, as its reader tells, or out of the first records."""
+    reader = _reader_named(client) if client else None
+    own = getattr(reader, "workspace", None)
+    if callable(own):
+        return str(own(path))
     with open_regular(path) as stream:
         for size in _HEADS:
             stream.seek(0)

@@ -23,7 +23,17 @@ from tacit.domain.errors import InvalidTrajectory, Mistake, ModelOutage, NotFoun
 from tacit.domain.ports import LanguageModel
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.capture import Captured, capture_transcript, combined
-from tacit.ingest.sources import PLACES, Transcript, client_homes, passed_over, project_of, read, transcripts
+from tacit.ingest.sources import (
+    PLACES,
+    Transcript,
+    client_homes,
+    other_homes,
+    passed_over,
+    project_of,
+    project_transcripts,
+    read,
+    transcripts,
+)
 from tacit.learn.learning_report import LearningReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
@@ -73,7 +83,8 @@ def learn(
 ) -> None:
     """Learn skills from agent sessions: from PATHS (files or folders), or from this project's past sessions.
 
-    Finds the transcripts of Claude Code and Codex on this machine, and reads ATIF documents (also .jsonl and .gz) by path.
+    Finds the sessions of Claude Code, Codex, Copilot, Gemini, Qwen, opencode, letta-code, Cursor, OpenClaw, pi and aider on
+    this machine, and those that a team keeps in git (entire/checkpoints). Reads traces, ATIF and other formats by path.
     A session that continues is read on from where it was; running the command twice adds nothing. With --trust-outcomes,
     documents that were read without it are learned from again. Secrets are redacted before anything is stored.
     What was learned waits for `tacit review`.
@@ -100,11 +111,13 @@ def learn(
             ctx.may_create = True
             _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=opened)
             return
-        found = transcripts(client_homes(ctx.environment, clients), since=since_when)
+        homes = client_homes(ctx.environment, clients) | ({} if clients else other_homes(ctx.environment))
+        found = transcripts(homes, since=since_when)
+        chosen = clients or tuple(PLACES)
         if all_projects:
-            _learn_everywhere(ctx, found, model=opened)
+            _learn_everywhere(ctx, found, clients=chosen, since=since_when, model=opened)
         else:
-            _learn_here(ctx, found, clients=clients or tuple(PLACES), model=opened)
+            _learn_here(ctx, found, clients=chosen, since=since_when, model=opened)
 
 
 def _learn_procedure(
@@ -179,7 +192,7 @@ def _learn_paths(
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := passed_over(path))][:1]
     if not problems and captured == Captured():
-        hint = "name a session's file, or a folder of them: transcripts of Claude Code or Codex, or ATIF documents"
+        hint = "name a session's file, or a folder of them: a client's transcripts, traces, or ATIF documents"
         raise NotFound(f"no session in {', '.join(map(str, paths))}", code="no_sessions_found", hint=hint)
     _learn_and_report(ctx, captured, problems, model)
     if problems and captured == Captured():  # what was wrong with each file has been printed
@@ -195,9 +208,16 @@ def _counted(trajectories: Iterable[Trajectory], advance: Callable[[], None]) ->
 
 
 def _learn_here(
-    ctx: CommandContext, found: list[Transcript], *, clients: Sequence[str], model: LanguageModel | None
+    ctx: CommandContext,
+    found: list[Transcript],
+    *,
+    clients: Sequence[str],
+    since: datetime | None,
+    model: LanguageModel | None,
 ) -> None:
     own = [each for each in found if project_of(each) == ctx.place.project]
+    others = len(found) - len(own)
+    own = _with_projects_own(ctx, ctx.place.project, own, clients=clients, since=since)
     ctx.has_sessions = bool(own)
     home = home_database(ctx.place.with_home(ctx.environment.person_home))
     # Without sessions this project may still take over skills from the person's own store.
@@ -208,16 +228,36 @@ def _learn_here(
     again = f", {unchanged} unchanged since last time" if unchanged else ""
     lines = [f"Found {counted(len(own), 'session')} of this project{again}."]
     if not own:
-        names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
+        names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients) if len(clients) < 3 else "agents'"
         lines = [
             f"No {names} sessions found for {safe(str(ctx.place.project))}.",
             "Next: name files or folders of sessions (tacit learn PATH).",
         ]
-    others = len(found) - len(own)
     if others:
         lines.append(f"{counted(others, 'session')} of other projects left out: tacit learn --all-projects")
-    counts = {"transcripts": {"found": len(own), "unchanged": unchanged, "of_other_projects": others}}
+    by_others = sum(bool(each.author) for each in own)
+    if by_others:
+        lines.append(f"{counted(by_others, 'session')} of other people, kept in git: what they typed is not your word.")
+    counts = {
+        "transcripts": {"found": len(own), "unchanged": unchanged, "of_other_projects": others, "of_others": by_others}
+    }
     _learn_and_report(ctx, captured, problems, model, lines=lines, counts=counts)
+
+
+def _with_projects_own(
+    ctx: CommandContext,
+    project: Path | None,
+    found: list[Transcript],
+    *,
+    clients: Sequence[str],
+    since: datetime | None,
+) -> list[Transcript]:
+    """Add the sessions that lie in the project itself, save those of this person that lie on this machine too."""
+    if project is None:
+        return found
+    known = {each.session_name for each in found}
+    inside = project_transcripts(project, clients, home=ctx.environment.user_home, since=since, known=known)
+    return sorted([*found, *inside], key=lambda each: (each.modified_ns, each.path, each.part))
 
 
 def _learn_and_report(
@@ -247,7 +287,14 @@ def _learn_and_report(
     ctx.report(document, parts)
 
 
-def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: LanguageModel | None) -> None:
+def _learn_everywhere(
+    ctx: CommandContext,
+    found: list[Transcript],
+    *,
+    clients: Sequence[str],
+    since: datetime | None,
+    model: LanguageModel | None,
+) -> None:
     """Learn for one project after the other, each into the store that `tacit` uses there."""
     projects: dict[Path, list[Transcript]] = {}
     without_project = 0
@@ -257,6 +304,8 @@ def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: La
             without_project += 1
         else:
             projects.setdefault(project, []).append(each)
+    for project, own in projects.items():
+        projects[project] = _with_projects_own(ctx, project, own, clients=clients, since=since)
     done = count(1)
     with progress_bar(ctx, "reading") as advance:
         documents = [
@@ -300,7 +349,7 @@ def _take_in(
     problems: list[InvalidTrajectory] = []
     for each in own:
         try:
-            taken.append(capture_transcript(memory.context, each.path, on_problem=problems.append))
+            taken.append(capture_transcript(memory.context, each, on_problem=problems.append))
         except InvalidTrajectory as problem:
             problems.append(problem)
         advance()
