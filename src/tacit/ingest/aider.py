@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.ingest.log_files import Line, Part, Parts, Place, moment_of, read_lines
+from tacit.ingest.log_files import Line, Part, Parts, Place, moment_of, numbered_lines, read_lines
 from tacit.ingest.session_log import Record, SessionLog
 
 NAME = ".aider.chat.history.md"
@@ -70,14 +70,18 @@ class AiderLog(SessionLog):
             last = self.attempts.finish()  # every start of aider is a session of its own
             if last is not None:
                 self._end(last)
-            self._started = lines[0]
-            self.attempts.note(session_id=self._started)
+            self.begin(lines[0])
         elif kind == "####":
             self._ask(text)
         elif kind == "answer":
             self.answer(text, message_id=f"{self._here.offset}")
         else:
             self._print(lines)
+
+    def begin(self, started: str) -> None:
+        """Take in when the chat began, which names it."""
+        self._started = started
+        self.attempts.note(session_id=started)
 
     def _ask(self, text: str) -> None:
         self.attempts.note(session_id=self._started)
@@ -137,8 +141,20 @@ class AiderReader:
 
     def _parts(self, path: Path, start: Mark | None) -> Iterator[Part]:
         log = AiderLog(path)
+        log.begin(_chat_around(path, start) if start else "")
         yield from read_lines(path, start, log.add)
         yield from log.flush()
         if log.mark is not None:
             yield log.mark
         yield from log.finish()
+
+
+def _chat_around(path: Path, mark: Mark) -> str:
+    """Return when the chat began in which a mark lies."""
+    started = ""
+    for line in numbered_lines(path):
+        if not isinstance(line, Line) or line.offset >= mark.offset:
+            break
+        found = _STARTED.match(line.data.decode("utf-8", "replace").rstrip())
+        started = found[1] if found else started
+    return started
