@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
+from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import Mark
-from tacit.domain.trajectory import Role, Step, Task, Trajectory
+from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
+from tacit.ingest.atif import to_document
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.sources import READERS, read, redacted
 from tacit.text.redaction import redact, redact_value
@@ -251,3 +255,54 @@ def test_asking_about_many_steps_at_once_misses_no_secret(task: str, steps: list
         assert new.text == redact(old.text).text
         assert new.observation == redact(old.observation).text
         assert new.arguments == redact_value(old.arguments).value
+
+
+plain_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+short_names = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8)
+moments = st.none() | st.datetimes(timezones=st.just(UTC))
+given_values: st.SearchStrategy[Any] = st.one_of(st.none(), st.booleans(), plain_text, st.lists(plain_text, max_size=2))
+given_arguments = st.dictionaries(short_names, given_values, max_size=3)
+calls = st.builds(
+    Step, index=st.just(0), role=st.just(Role.AGENT), text=plain_text, tool=short_names, arguments=given_arguments,
+    observation=plain_text, result=st.sampled_from(StepResult), exit_code=st.none() | st.integers(-1, 255), skill=plain_text,
+    at=moments,
+)  # fmt: skip
+spoken = st.builds(
+    Step, index=st.just(0), role=st.sampled_from([Role.USER, Role.AGENT, Role.CONTEXT]), text=plain_text, skill=plain_text,
+    observation=plain_text, at=moments,
+)  # fmt: skip
+put_in = st.builds(
+    Step, index=st.just(0), role=st.just(Role.CONTEXT), text=plain_text, arguments=given_arguments, at=moments
+)
+told = st.builds(Step, index=st.just(0), role=st.just(Role.SYSTEM), text=plain_text)
+sessions = st.builds(
+    lambda first, rest, **fields: Trajectory(
+        steps=tuple(replace(step, index=index) for index, step in enumerate([*first, *rest])), **fields
+    ),
+    first=st.lists(told, max_size=1),
+    rest=st.lists(calls | spoken | put_in, max_size=6),
+    task=st.builds(
+        Task, text=plain_text, project=plain_text, by=st.sampled_from(["", "agent", "program", "teammate:Kim"]),
+        scope=st.builds(Scope, st.sampled_from(Level), short_names | st.just("")),
+    ),
+    environment=st.builds(
+        Environment, client=plain_text, client_version=plain_text, model=plain_text, workspace=plain_text,
+        branch=plain_text, tools=st.lists(short_names, unique=True, max_size=3).map(tuple),
+    ),
+    claim=st.none() | st.builds(Claim, result=short_names, score=st.none() | st.floats(0, 1), verified_by=plain_text),
+    session_id=plain_text,
+    parent_session_id=plain_text,
+    reply=plain_text,
+    usage=st.builds(
+        Usage, input_tokens=st.integers(0, 9**9), output_tokens=st.integers(0, 9**9), cached_tokens=st.integers(0, 9**9),
+        cost_usd=st.none() | st.floats(0, 100),
+    ),
+)  # fmt: skip
+
+
+@given(session=sessions)
+def test_an_exported_session_reads_back_as_the_same(session: Trajectory) -> None:
+    document = json.loads(json.dumps(to_document(session)))
+    (found,) = read(document)
+    assert replace(found, source="") == replace(session, source="")
+    assert found.id == session.id

@@ -37,7 +37,6 @@ class AiderLog(SessionLog):
         self._began = self._here
         self._started = ""
         self._command = ""
-        self.note(workspace=str(self.path.resolve().parent))
 
     def add(self, line: Line, place: Place) -> Iterator[Trajectory]:
         """Take in a line; yields the attempts that it ends."""
@@ -80,6 +79,8 @@ class AiderLog(SessionLog):
 
     def begin(self, started: str) -> None:
         """Take in when the chat began, which names it."""
+        if started:
+            self.note(workspace=str(self.path.resolve().parent))
         self._started = started
         self.attempts.note(session_id=started)
 

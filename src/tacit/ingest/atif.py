@@ -1,7 +1,8 @@
-"""ATIF v1.0 to v1.8 → trajectories: one JSON document, a list of them, or one per line, plain or gzip.
+"""ATIF v1.0 to v1.8 → trajectories, and back: one JSON document, a list of them, or one per line, plain or gzip.
 
 One step per tool call; the step's message stands with its first call. A claimed outcome is kept as a claim; labels and
-other extras are not read. Decides nothing about whether a run succeeded, and redacts nothing.
+other extras are not read. What the format has no field for is written under `extra.tacit`, and from there it is read so
+that it never makes a text more trusted. Decides nothing about whether a run succeeded, and redacts nothing.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.errors import InvalidTrajectory, Mistake
+from tacit.domain.scope import Scope
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import (
@@ -55,8 +59,23 @@ class Details(msgspec.Struct, gc=False):
         return True in (self.is_error, self.tool_result_is_error, nested.get("is_error"))
 
 
+class Noted(msgspec.Struct, gc=False):
+    """What is written under `extra.tacit` of a step."""
+
+    role: str = ""
+    result: str = ""
+    skill: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+class _NotedStep(msgspec.Struct, gc=False):
+    tacit: Noted | None = None
+
+
 _details = msgspec.json.Decoder(Details)
+_noted = msgspec.json.Decoder(_NotedStep)
 _NO_DETAILS = Details()
+_OWN = "tacit"
 
 
 class _Extended(msgspec.Struct, gc=False):
@@ -254,12 +273,12 @@ def _trajectory(document: AtifDocument, place: Place, parent: str) -> Trajectory
             asked = asked or text
             # What a subagent is asked comes from another agent, so no person vouches for it.
             role = Role.CONTEXT if parent else role
-        steps += _steps(recorded, role, text, place, first=len(steps))
+        steps += _restored(recorded, role, text, _steps(recorded, role, text, place, first=len(steps)), len(steps))
     names = [document.session_id or "", document.trajectory_id or ""]
     if parent:
         # A subagent may carry its parent's session_id; its own trajectory_id tells it apart.
         names = [name for name in reversed(names) if name != parent]
-    return Trajectory(
+    found = Trajectory(
         task=Task(text=(asked or copied).strip(), by="agent" if parent else ""),
         steps=tuple(steps),
         environment=_environment(document.agent),
@@ -269,6 +288,112 @@ def _trajectory(document: AtifDocument, place: Place, parent: str) -> Trajectory
         usage=_usage(document),
         source=place.whole_source,
     )
+    own = document.extra.get(_OWN) if isinstance(document.extra, dict) else None
+    return (
+        _with_own(replace(found, session_id=document.session_id or "", id=""), own) if isinstance(own, dict) else found
+    )
+
+
+def _restored(recorded: Recorded, role: Role, text: str, steps: list[Step], first: int) -> list[Step]:
+    """Give a step back what was written under its `extra.tacit`."""
+    try:
+        noted = _noted.decode(recorded.extra).tacit if recorded.has_extra else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        noted = None
+    if noted is None or len(steps) > 1:
+        return steps
+    step = steps[0] if steps else Step(index=first, role=role, text=text, at=moment_of(recorded.timestamp))
+    if step.is_action:
+        result = StepResult(noted.result) if noted.result in set(StepResult) else step.result
+        return [replace(step, result=result, skill=bounded(noted.skill))]
+    if noted.role == Role.CONTEXT:
+        step = replace(step, role=Role.CONTEXT, arguments=bounded_value(noted.arguments or {}, Place("")))
+    return [replace(step, skill=bounded(noted.skill))]
+
+
+def _with_own(found: Trajectory, own: dict[str, Any]) -> Trajectory:
+    """Give a trajectory back what was written under the document's `extra.tacit`."""
+    text, scope = {key: bounded(text_of(value)) for key, value in own.items()}, found.task.scope
+    with suppress(Mistake):
+        scope = Scope.parse(text.get("scope", ""))
+    task = Task(text=text.get("task", ""), project=text.get("project", ""), by=text.get("by", ""), scope=scope)
+    environment = replace(found.environment, workspace=text.get("workspace", ""), branch=text.get("branch", ""))
+    return replace(
+        found,
+        task=replace(task, by=found.task.by) if found.parent_session_id else task,
+        environment=environment,
+        parent_session_id=found.parent_session_id or text.get("parent_session_id", ""),
+        reply=text.get("reply", ""),
+        id="",
+    )
+
+
+def to_document(trajectory: Trajectory) -> dict[str, Any]:
+    """Return a trajectory as an ATIF document, which reads back as the same trajectory."""
+    task, place, usage = trajectory.task, trajectory.environment, trajectory.usage
+    own = {
+        "task": task.text,
+        "project": task.project,
+        "by": task.by,
+        "scope": str(task.scope),
+        "workspace": place.workspace,
+        "branch": place.branch,
+        "parent_session_id": trajectory.parent_session_id,
+        "reply": trajectory.reply,
+    }
+    claim = trajectory.claim
+    claimed = {"result": claim.result, "score": claim.score, "verified_by": claim.verified_by} if claim else {}
+    tools = [{"type": "function", "function": {"name": name}} for name in place.tools]
+    return {
+        "schema_version": VERSIONS[-1],
+        "session_id": trajectory.session_id,
+        "trajectory_id": trajectory.id,
+        "agent": {
+            "name": place.client,
+            "version": place.client_version,
+            "model_name": place.model or None,
+            "tool_definitions": tools or None,
+        },
+        "steps": [_step_document(step) for step in trajectory.steps],
+        "final_metrics": {
+            "total_prompt_tokens": usage.input_tokens,
+            "total_completion_tokens": usage.output_tokens,
+            "total_cached_tokens": usage.cached_tokens,
+            "total_cost_usd": usage.cost_usd,
+        },
+        "extra": {**claimed, _OWN: {key: value for key, value in own.items() if value}},
+    }
+
+
+_SOURCES = {Role.USER: "user", Role.AGENT: "agent"}
+
+
+def _step_document(step: Step) -> dict[str, Any]:
+    noted: dict[str, Any] = {"skill": step.skill} if step.skill else {}
+    document: dict[str, Any] = {
+        "step_id": step.index + 1,
+        "source": _SOURCES.get(step.role, "system"),
+        "message": step.text,
+    }
+    if step.at:
+        document["timestamp"] = step.at.isoformat()
+    if step.is_action:
+        call_id = f"call_{step.index + 1}"
+        call = {"tool_call_id": call_id, "function_name": step.tool, "arguments": dict(step.arguments)}
+        document["tool_calls"] = [call]
+        noted["result"] = str(step.result)
+        result: dict[str, Any] = {"source_call_id": call_id, "content": step.observation}
+        marks = {"exit_code": step.exit_code} if step.exit_code is not None else {}
+        if extra := marks | ({"is_error": True} if step.failed else {}):
+            result["extra"] = extra
+        if step.observation or extra or step.result is not StepResult.UNKNOWN:
+            document["observation"] = {"results": [result]}
+    else:
+        noted |= {"role": str(step.role)}
+        noted |= {"arguments": dict(step.arguments)} if step.arguments else {}
+        if step.observation:
+            document["observation"] = {"results": [{"content": step.observation}]}
+    return document | ({"extra": {_OWN: noted}} if noted else {})
 
 
 def _steps(recorded: Recorded, role: Role, text: str, place: Place, *, first: int) -> list[Step]:

@@ -86,7 +86,8 @@ class Attempts:
         """Follow the session's own agent, or the subagent of this id; a `whole` log is one attempt, and never cut."""
         self.session = Circumstances() if session is None else session
         """What holds for every attempt of the session unless the attempt says otherwise."""
-        self._client = client
+        self.client = client
+        """What ran the agent."""
         self._source = source
         self._agent_id = agent_id
         self._is_whole = whole or bool(agent_id)
@@ -224,7 +225,7 @@ class Attempts:
                 for index, draft in enumerate(drafts)
             ),
             environment=Environment(
-                client=self._client,
+                client=self.client,
                 client_version=own.version or whole.version,
                 model=own.model or whole.model,
                 workspace=whole.workspace,

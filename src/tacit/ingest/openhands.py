@@ -89,7 +89,7 @@ class OpenHandsLog(SessionLog):
         self.result(f"event {record.get('cause')}", text, ended, exit_code=None if code == -1 else code)
 
     def _take_event(self, record: Record) -> None:
-        kind, at = record.get("kind"), moment_of(record.get("timestamp"))
+        kind, at = text_of(record.get("kind")), moment_of(record.get("timestamp"))
         call_id = text_of(record.get("tool_call_id"))
         if kind == "MessageEvent":
             text = texts_in(mapping(record.get("llm_message")).get("content"))

@@ -255,7 +255,7 @@ def standard_arguments(tool: str, arguments: Any) -> Record:
         return {"input": arguments} if arguments else {}
     if plain_name(tool) not in _FILE_TOOLS:
         return dict(arguments)
-    renamed = {key: _STANDARD_KEYS.get(key, key) for key in arguments}
+    renamed: dict[str, str] = {key: _STANDARD_KEYS.get(key, key) for key in map(str, arguments)}
     return {key if new in arguments else new: arguments[key] for key, new in renamed.items()}
 
 

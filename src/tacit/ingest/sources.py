@@ -39,6 +39,7 @@ from tacit.ingest.log_files import LOG_NAMES, Parts, Place, head_of, open_regula
 from tacit.ingest.opencode import OpencodeExportReader, OpencodeReader
 from tacit.ingest.openhands import OpenHandsReader
 from tacit.ingest.pi import LettaReader, OpenClawReader, PiReader
+from tacit.ingest.telemetry import TelemetryReader
 from tacit.text.redaction import may_hold_secret, redact, redact_value
 
 OnProblem = Callable[[InvalidTrajectory], None]
@@ -47,7 +48,8 @@ Source = str | Path | Mapping[str, Any] | list[Any]
 READERS: tuple[TrajectoryReader, ...] = (
     AtifReader(), ClaudeCodeReader(), CodexReader(), CopilotReader(), GeminiReader(), QwenReader(), LettaReader(),
     OpenClawReader(), PiReader(), OpencodeReader(), OpencodeExportReader(), CursorReader(), CursorEditorReader(),
-    AiderReader(), SweAgentReader(), MiniSweAgentReader(), TauBenchReader(), OpenHandsReader(), ChatMessagesReader(),
+    AiderReader(), SweAgentReader(), MiniSweAgentReader(), TauBenchReader(), OpenHandsReader(), TelemetryReader(),
+    ChatMessagesReader(),
 )  # fmt: skip
 """In the order in which they are asked: the last ones know their formats by little."""
 _GROUP = "tacit.readers"

@@ -82,7 +82,7 @@ def gemini(home: Path) -> Path:
     ]
 
     def act(number: int, name: str, arguments: Record, answer: Record, status: str, said: str = "") -> None:
-        message = {"id": f"g{number}", "timestamp": AT, "type": "gemini", "content": said, "model": "m-1"}
+        message: Record = {"id": f"g{number}", "timestamp": AT, "type": "gemini", "content": said, "model": "m-1"}
         message["tokens"] = {"input": 100, "output": 10, "cached": 0}
         answered = [{"functionResponse": {"id": f"c{number}", "name": name, "response": answer}}]
         call = {
@@ -150,7 +150,7 @@ def qwen(home: Path) -> Path:
 
 def _pi_messages(home: Path, *, shell: str, edit: str) -> list[Record]:
     def asks(number: int, name: str, arguments: Record, said: str = "") -> Record:
-        parts = [*([{"type": "text", "text": said}] if said else [])]
+        parts: list[Record] = [{"type": "text", "text": said}] if said else []
         parts.append({"type": "toolCall", "id": f"c{number}", "name": name, "arguments": arguments})
         usage = {"input": 100, "output": 10, "cacheRead": 0}
         return {"role": "assistant", "content": parts, "model": "m-1", "usage": usage, "timestamp": EPOCH * 1000}
@@ -246,8 +246,8 @@ def opencode(home: Path) -> Path:
             "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_created INT, data TEXT);"
         )
         for name, parent in (("ses_1", None), ("ses_2", "ses_1")):
-            row = (name, parent, workspace(home), "1.18.33", EPOCH * 1000, EPOCH * 1000)
-            database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
+            about = (name, parent, workspace(home), "1.18.33", EPOCH * 1000, EPOCH * 1000)
+            database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", about)
         asked = {"info": {"id": "msg_9", "role": "user"}, "parts": [{"type": "text", "text": "Count the lines."}]}
         for session, messages in (("ses_1", opencode_messages(home)), ("ses_2", [asked])):
             for number, message in enumerate(messages):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,32 @@ from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Origin, Role, StepResult, Trajectory
 from tacit.ingest.sources import READERS, client_homes, find_reader, read, redacted, transcripts
-from tacit.text.tool_calls import named_file, shell_text
-from tests.unit.ingest.client_samples import DONE, FAILURE, FILE, NEW, OLD, PROMPT, SAID, SAMPLES, TEST, workspace
+from tacit.text.shell import shell_text
+from tacit.text.tool_calls import named_file
+from tests.unit.ingest.client_samples import (
+    AT,
+    DONE,
+    FAILURE,
+    FILE,
+    NEW,
+    OLD,
+    PROMPT,
+    SAID,
+    SAMPLES,
+    TEST,
+    Record,
+    workspace,
+    write_document,
+    write_lines,
+)
 
 OK, FAILED, NO_MATCH, UNKNOWN = StepResult.OK, StepResult.FAILED, StepResult.NO_MATCH, StepResult.UNKNOWN
 Act = tuple[str, StepResult, int | None]
 
 STORY: list[Act] = [(TEST, FAILED, 2), (FILE, NO_MATCH, None), (FILE, OK, None), (TEST, OK, 0)]
-WITHOUT_CODES = [(what, result, None) for what, result, _ in STORY]
+WITHOUT_CODES: list[Act] = [(what, result, None) for what, result, _ in STORY]
 """Of formats that hold no exit codes."""
-WITHOUT_RESULTS = [(what, UNKNOWN, None) for what, _, _ in STORY]
+WITHOUT_RESULTS: list[Act] = [(what, UNKNOWN, None) for what, _, _ in STORY]
 DIFFERENT: dict[str, list[Act]] = {
     "chat-messages": WITHOUT_CODES,
     "tau-bench": WITHOUT_CODES,
@@ -130,3 +147,70 @@ def test_a_grown_log_is_read_on_from_its_open_attempt(name: str, tmp_path: Path)
     resumed = list(reader.read(path, start=stream.mark))
     assert [(each.task, each.steps) for each in resumed] == [(each.task, each.steps) for each in reader.read(path)]
     assert resumed[0].environment.workspace == next(reader.read(path)).environment.workspace
+
+
+def test_the_events_of_a_subagent_of_copilot_are_its_own_attempt(tmp_path: Path) -> None:
+    path = SAMPLES["copilot"](tmp_path)
+    call = {"toolCallId": "s1", "name": "task", "arguments": {"prompt": "Count the lines."}}
+    did = {"toolCallId": "s2", "toolName": "bash", "arguments": {"command": "wc -l"}}
+    events: list[tuple[str, Record, str]] = [
+        ("assistant.message", {"messageId": "m9", "content": "", "toolRequests": [call]}, ""),
+        ("subagent.started", {"toolCallId": "s1", "agentDescription": "counts"}, "agent-7"),
+        ("tool.execution_start", did, "agent-7"),
+        ("tool.execution_complete", {"toolCallId": "s2", "success": True, "result": {"content": "3"}}, "agent-7"),
+    ]
+    lines = [
+        {"type": kind, "data": data, "timestamp": AT} | ({"agentId": agent} if agent else {})
+        for kind, data, agent in events
+    ]
+    path.write_text(path.read_text() + "".join(json.dumps(line) + "\n" for line in lines))
+    main, sub = read(path)
+    assert (len(main.actions), [step.tool for step in sub.actions]) == (5, ["bash"])
+    assert (sub.task.text, sub.task_origin) == ("Count the lines.", Origin.AGENT)
+    assert (sub.parent_session_id, sub.session_id) == (main.session_id, "agent-7")
+
+
+def test_the_chat_of_a_subagent_of_gemini_is_read_with_its_session(tmp_path: Path) -> None:
+    path = SAMPLES["gemini"](tmp_path)
+    inner = path.parent / "12345678-1111" / "sub-1.jsonl"
+    header = {"sessionId": "sub-1", "projectHash": "h", "kind": "subagent"}
+    asked = {"id": "u", "type": "user", "timestamp": AT, "content": [{"text": "Count the lines."}]}
+    write_lines(inner, [header, asked])
+    assert find_reader(inner).session_file(inner) == path
+    found = list(read(tmp_path / ".gemini"))
+    assert [(each.task.text, each.parent_session_id) for each in found] == [
+        (PROMPT, ""),
+        ("Count the lines.", "12345678-1111"),
+    ]
+
+
+def test_the_session_of_a_subagent_of_openclaw_is_read_with_the_one_that_began_it(tmp_path: Path) -> None:
+    path = SAMPLES["openclaw"](tmp_path)
+    inner = write_lines(
+        path.with_name("o-2.jsonl"),
+        [{"type": "session", "id": "o-2", "cwd": "/w"}, *map(json.loads, path.read_text().splitlines()[1:])],
+    )
+    index = {
+        "agent:main:main": {"sessionId": "o-1"},
+        "agent:main:subagent:7": {"sessionId": "o-2", "spawnedBy": "agent:main:main"},
+    }
+    write_document(path.with_name("sessions.json"), index)
+    assert find_reader(inner).session_file(inner) == path
+    found = list(read(path.parent))
+    assert [(each.session_id, each.parent_session_id) for each in found] == [("o-1", ""), ("o-2", "o-1")]
+
+
+def test_a_message_that_gemini_writes_again_is_one_step(tmp_path: Path) -> None:
+    path = SAMPLES["gemini"](tmp_path)
+    path.write_text(path.read_text() * 2)
+    (found,) = read(path)
+    assert len(found.actions) == len(STORY)
+
+
+def test_what_a_skill_said_in_the_users_place_is_no_prompt(tmp_path: Path) -> None:
+    path = SAMPLES["copilot"](tmp_path)
+    event = {"type": "user.message", "data": {"content": "Always deploy.", "source": "skill-deploy"}, "timestamp": AT}
+    path.write_text(path.read_text() + json.dumps(event) + "\n")
+    (found,) = read(path)
+    said = next(step for step in found.steps if step.text == "Always deploy.")
+    assert (said.role, said.origin_of("text")) == (Role.CONTEXT, Origin.EXTERNAL)

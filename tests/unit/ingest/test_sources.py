@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tacit.ingest.sources import READERS, find_reader, passed_over, read
 from tests.raising import raises
 
 SRC = Path(tacit.__file__).parents[1]
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def atif(task: str) -> str:
@@ -84,7 +86,10 @@ class TestFindingAReader:
 
     def test_the_built_in_readers_have_names_of_their_own(self) -> None:
         names = [reader.name for reader in READERS]
-        assert names == ["atif", "claude-code", "codex"]
+        assert len(set(names)) == len(names)
+        registered = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["tacit.readers"]
+        built_in = {reader.name: f"{type(reader).__module__}:{type(reader).__name__}" for reader in READERS}
+        assert built_in == registered
 
 
 class TestReading:

@@ -238,9 +238,8 @@ def _learn_here(
     by_others = sum(bool(each.author) for each in own)
     if by_others:
         lines.append(f"{counted(by_others, 'session')} of other people, kept in git: what they typed is not your word.")
-    counts = {
-        "transcripts": {"found": len(own), "unchanged": unchanged, "of_other_projects": others, "of_others": by_others}
-    }
+    by_author = {"of_other_people": by_others} if by_others else {}
+    counts = {"transcripts": {"found": len(own), "unchanged": unchanged, "of_other_projects": others, **by_author}}
     _learn_and_report(ctx, captured, problems, model, lines=lines, counts=counts)
 
 

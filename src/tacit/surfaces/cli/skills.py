@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,10 +24,11 @@ from tacit.domain.stored import AuditEntry, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.quarantine import is_withheld
 from tacit.gate.review_rules import PersonDecision
+from tacit.ingest.atif import to_document
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, one_line
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, one_line
 from tacit.surfaces.cli.propose import import_
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.stats import stats
@@ -271,17 +273,30 @@ def propose_edit(ctx: CommandContext, stored: StoredVersion, text: str, *, by: s
     return ctx.memory.version(verdict.version_id)
 
 
-@skills.command(short_help="Write skills as Agent Skills folders")
+@skills.command(short_help="Write skills as Agent Skills folders, or sessions as ATIF")
 @click.argument("references", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every skill that may be recalled.")
-@click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), required=True, help="Skills folder.")
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="Skills folder; for atif a file.")
+@click.option(
+    "--format", "form", type=click.Choice(["skill", "atif"]), default="skill", help="What to write; atif: sessions."
+)
 @click.option("--force", is_flag=True, help="Overwrite a folder of the same name.")
 @click.option("--writable", is_flag=True, help="Write files that may be edited in place; otherwise they are read-only.")
 @command_options
 def export(
-    ctx: CommandContext, *, references: tuple[str, ...], everything: bool, folder: Path, force: bool, writable: bool
+    ctx: CommandContext,
+    *,
+    references: tuple[str, ...],
+    everything: bool,
+    folder: Path,
+    form: str,
+    force: bool,
+    writable: bool,
 ) -> None:
     """Write skills as Agent Skills folders, NAME/SKILL.md with their files. Edit and import them to bring them back.
+
+    With --format atif: write the sessions named by their ids, or --all, into a file, one ATIF document per line; secrets were
+    redacted before they were stored.
 
     --all leaves out other people's preferences, because agents read such folders; a person may name them.
 
@@ -290,7 +305,10 @@ def export(
     """
     if bool(references) == everything:
         hint = "tacit skills export NAME --to .agents/skills"
-        raise Mistake("name the skills to export, or pass --all", code="nothing_named", hint=hint)
+        raise Mistake("name what to export, or pass --all", code="nothing_named", hint=hint)
+    if form == "atif":
+        _export_sessions(ctx, references, folder, force=force)
+        return
     person = ctx.memory.context.person
     own = (each for each in ctx.memory.skills(statuses=RECALLABLE) if not queries.is_private(each, person=person))
     chosen = list(own) if everything else [ctx.memory.version(each) for each in references]
@@ -312,6 +330,24 @@ def export(
         saved = render.save(stored.version.content, folder, stamp=stamp, unlocked=unlocked, writable=writable)
         written.append(str(saved))
     ctx.report({"written": written}, *(f"wrote {safe(path)}" for path in written))
+
+
+def _export_sessions(ctx: CommandContext, references: tuple[str, ...], file: Path, *, force: bool) -> None:
+    ctx.caller.require_person("export sessions")
+    if file.is_dir() or (file.exists() and not force):
+        raise Refusal(f"{file} already exists", code="file_taken", hint="name another file, or pass --force")
+    written = 0
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8") as stream:
+        for attempt in ctx.memory.archive.attempts(references):
+            stream.write(json.dumps(to_document(attempt)) + "\n")
+            written += 1
+    if not written:
+        file.unlink()
+        raise NotFound("no such session is stored", code="no_such_session", hint="see `tacit log`")
+    ctx.report(
+        {"written": [str(file)], "attempts": written}, f"wrote {counted(written, 'attempt')} to {safe(str(file))}"
+    )
 
 
 @skills.command(hidden=True)

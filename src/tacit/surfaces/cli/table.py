@@ -77,6 +77,7 @@ OLD_NAMES = {
     "intake": "moments intake",
     "feedback": "record",
     "refine": "tend --runs",
+    "export": "skills export",
     "skills list": "skills",
     "skills diff": "skills show --diff",
     "skills lift": "skills stats --lift",
