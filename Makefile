@@ -93,7 +93,7 @@ exhaustive: $(DEV) ## all tests, the fault and property tests among them at full
 	@TACIT_TEST_EXHAUSTIVE=1 TACIT_TEST_KILLS=200 TACIT_TEST_EDITS=1000 $(RUN) -m pytest -n auto --dist worksteal
 
 fuzz: $(DEV) .venv/.stamp-fuzz ## fuzz every reader and the hook, FUZZ_SECONDS (120) each
-	@set -e; for target in claude-code codex atif hook; do \
+	@set -e; for target in $$($(RUN) tests/fuzz/fuzz.py list); do \
 		echo "$$target"; $(RUN) tests/fuzz/fuzz.py $$target --seconds $(FUZZ_SECONDS); done
 
 mutation: .mutation/.stamp ## do the tests bite? every small change of the gate, the statistics, the audit chain and the origins; half an hour

@@ -1,7 +1,8 @@
-"""Fuzzes one target with coverage guidance: `python tests/fuzz/fuzz.py TARGET [--seconds N] [FILE…]`.
+"""Fuzzes one target with coverage guidance: `python tests/fuzz/fuzz.py TARGET [--seconds N] [FILE…]`; `list`
+prints the targets.
 
-Targets: claude-code, codex, atif (a reader with redaction and assessment behind it) and hook (what a client sends on
-standard input). With files, each is run once. Needs the package atheris; see `make fuzz`.
+Targets: each reader by its name, with redaction and assessment behind it, and hook (what a client sends on standard input).
+With files, each is run once. Needs the package atheris; see `make fuzz`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tests.fuzz.mutation import mutated  # noqa: E402
+from tests.unit.ingest.client_samples import SAMPLES  # noqa: E402
 
 SLOW_S = 1.0
+RECORDED = {
+    "claude-code": ["src/tacit/demo/transcripts", "tests/e2e/recordings/transcripts"],
+    "codex": ["tests/e2e/recordings/codex"],
+    "atif": ["tests/fuzz/seeds/atif"],
+    "opentelemetry": ["tests/e2e/recordings/telemetry"],
+    "hook": ["tests/fuzz/seeds/hook"],
+}
+"""Targets whose inputs begin as recordings; those of the others begin as the one session in the client's form."""
+TARGETS = (*RECORDED, *(name for name in SAMPLES if name != "openhands-events"))
 Target = Callable[[bytes], None]
 
 
@@ -60,15 +71,13 @@ def hooking(folder: Path) -> Target:
     return hooked(folder)
 
 
-def seeds(target: str) -> list[Path]:
-    """The recordings that a target's inputs begin as."""
-    places = {
-        "claude-code": [ROOT / "src/tacit/demo/transcripts", ROOT / "tests/e2e/recordings/transcripts"],
-        "codex": [ROOT / "tests/e2e/recordings/codex"],
-        "atif": [ROOT / "tests/fuzz/seeds/atif"],
-        "hook": [ROOT / "tests/fuzz/seeds/hook"],
-    }
-    return sorted(path for place in places[target] for path in place.rglob("*.json*") if path.is_file())
+def seeds(target: str, folder: Path) -> list[bytes]:
+    """What a target's inputs begin as."""
+    places = [ROOT / place for place in RECORDED.get(target, ())]
+    paths = [path for place in places for path in place.rglob("*.json*")] if places else [SAMPLES[target](folder / "home")]
+    if target == "openhands":
+        paths += SAMPLES["openhands-events"](folder / "home").parent.glob("*.json")
+    return [path.read_bytes()[:65536] for path in sorted(paths) if path.is_file()]
 
 
 def timed(target: Target) -> Target:
@@ -87,12 +96,15 @@ def timed(target: Target) -> Target:
 def main() -> None:
     """Fuzz, or run the files given."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("target", choices=["claude-code", "codex", "atif", "hook"])
+    options.add_argument("target", choices=(*TARGETS, "list"))
     options.add_argument("files", nargs="*", type=Path)
     options.add_argument("--seconds", type=int, default=120)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--findings", type=Path, default=ROOT / "fuzz-findings")
     chosen = options.parse_args()
+    if chosen.target == "list":
+        print(*TARGETS)
+        return
     with tempfile.TemporaryDirectory(prefix="tacit-fuzz-") as scratch:
         folder = Path(scratch)
         target = timed(hooking(folder) if chosen.target == "hook" else reading(chosen.target, folder))
@@ -102,8 +114,8 @@ def main() -> None:
             return
         corpus = folder / "corpus"
         corpus.mkdir()
-        for number, path in enumerate(seeds(chosen.target)):
-            (corpus / f"{number:03}").write_bytes(path.read_bytes()[:65536])
+        for number, data in enumerate(seeds(chosen.target, folder)):
+            (corpus / f"{number:03}").write_bytes(data)
         chosen.findings.mkdir(exist_ok=True)
         words = [sys.argv[0], str(corpus), f"-max_total_time={chosen.seconds}", f"-seed={chosen.seed}"]
         words += ["-max_len=65536", "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"]
