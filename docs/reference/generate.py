@@ -1,18 +1,24 @@
-"""Writes docs/reference/cli.md from the command line's own help: `python docs/reference/generate.py`.
+"""Writes docs/reference/cli.md from the command line's own help, and clients.md by reading a session of each client.
 
-A test compares the file with what this would write, so the reference cannot drift from the program.
+Run `python docs/reference/generate.py`. A test compares the files with what this would write, so the reference cannot drift
+from the program.
 """
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from tacit.domain.trajectory import StepResult, Trajectory
+from tacit.ingest.sources import PLACES, find_reader
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.table import HIDDEN, OLD_NAMES, REPLACED, less_used
 
+ROOT = Path(__file__).parents[2]
 TARGET = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
 # Command line
@@ -55,6 +61,73 @@ def _pages(command: click.Command, path: str) -> Iterator[str]:
                 yield from _pages(found, f"{path} {name}")
 
 
+CLIENTS = """\
+# Clients and formats
+
+What `tacit learn` gets out of each client's log. Each row comes from reading one small session in the client's own form: a
+test command fails, an edit finds nothing, another edit works, the test passes. This page is written by
+`python docs/reference/generate.py`.
+
+- **found**: `tacit learn` without a path finds the sessions of the project. The others are read by path.
+- **reads on**: a session that has grown is read on from its open task. The others are read whole; what is known adds nothing.
+- **results**, **exit codes**, **failed edits**: of each call it is known whether it worked, with which code, and which edit
+  found nothing.
+- **asked by**: who is taken for the author of the prompts, where the log says no more. A program's request is never a
+  person's word.
+
+| client or format | found | reads on | calls | results | exit codes | failed edits | asked by | times | tokens |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+RECORDED = {
+    "claude-code": "src/tacit/demo/transcripts",
+    "codex": "tests/e2e/recordings/codex/transcripts/01-fix",
+    "opentelemetry": "tests/e2e/recordings/telemetry/pydantic-ai.jsonl",
+}
+AFTER_THE_TABLE = """
+What a client's log does not hold, no reader can give: Cursor's transcripts and SWE-agent's runs do not say how a call ended,
+aider writes down only edits. Cursor keeps its history twice; the database of its editor has results. Its service is never
+asked. SQLite databases are opened to read only. OpenHands' events are read as a list, as lines, and as one file per event.
+
+Kept in git: transcripts on the branch `entire/checkpoints/…` or on refs of that name are read from the objects of the
+checkout, whichever of these clients wrote them. Claude Code's log events and Copilot's file of spans count as OpenTelemetry.
+"""
+
+
+def clients() -> str:
+    """Return the page on clients: a row for each, by what reading its session gave."""
+    sys.path.insert(0, str(ROOT))
+    from tests.unit.ingest.client_samples import SAMPLES
+
+    rows = [_client_row(name, ROOT / place) for name, place in RECORDED.items()]
+    for name, write in SAMPLES.items():
+        with tempfile.TemporaryDirectory() as home:
+            rows.append(_client_row(name, write(Path(home))))
+    return CLIENTS + "".join(sorted(rows)) + AFTER_THE_TABLE
+
+
+def _client_row(name: str, place: Path) -> str:
+    path = place if place.is_file() else sorted(place.rglob("*.jsonl"))[0]
+    stream = find_reader(path).read(path)
+    main: Trajectory = next(stream)
+    rest = list(stream)
+    calls = [step for each in (main, *rest) for step in each.actions]
+    shows = (
+        name in PLACES,
+        stream.mark is not None,
+        bool(calls),
+        any(step.result is not StepResult.UNKNOWN for step in calls),
+        any(step.exit_code for step in calls),
+        any(step.result is StepResult.NO_MATCH for step in calls),
+    )
+    asked = "a program" if main.task.by else "a person"
+    told = [
+        *("yes" if each else "" for each in shows),
+        asked,
+        *("yes" if each else "" for each in (main.started_at, main.usage.output_tokens)),
+    ]
+    return f"| {name} | {' | '.join(told)} |\n"
+
+
 def _less_used_pages() -> Iterator[str]:
     context = _context(cli, "tacit")
     for name in [*cli.list_commands(context), *(name for name in HIDDEN if name not in REPLACED)]:
@@ -81,3 +154,4 @@ def _context(command: click.Command, path: str) -> click.Context:
 
 if __name__ == "__main__":
     TARGET.write_text(reference(), encoding="utf-8")
+    TARGET.with_name("clients.md").write_text(clients(), encoding="utf-8")

@@ -99,6 +99,12 @@ def test_the_command_reference_is_what_the_program_says_of_itself() -> None:
     assert written == script["reference"](), "run: python docs/reference/generate.py"
 
 
+def test_the_table_of_clients_is_what_reading_their_sessions_gives() -> None:
+    script = runpy.run_path(str(DOCS / "reference" / "generate.py"))
+    written = (DOCS / "reference" / "clients.md").read_text(encoding="utf-8")
+    assert written == script["clients"](), "run: python docs/reference/generate.py"
+
+
 def commands(command: click.Command, path: str, *, hidden: bool = False) -> Iterator[str]:
     """Yield every command below this one as it is typed: the visible ones, or all."""
     if not isinstance(command, click.Group):

@@ -74,7 +74,9 @@ def hooking(folder: Path) -> Target:
 def seeds(target: str, folder: Path) -> list[bytes]:
     """What a target's inputs begin as."""
     places = [ROOT / place for place in RECORDED.get(target, ())]
-    paths = [path for place in places for path in place.rglob("*.json*")] if places else [SAMPLES[target](folder / "home")]
+    paths = (
+        [path for place in places for path in place.rglob("*.json*")] if places else [SAMPLES[target](folder / "home")]
+    )
     if target == "openhands":
         paths += SAMPLES["openhands-events"](folder / "home").parent.glob("*.json")
     return [path.read_bytes()[:65536] for path in sorted(paths) if path.is_file()]

@@ -7,7 +7,6 @@ JSON values, has all of it. Nothing is asked of Cursor's service.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tacit.domain.ports import SessionPart
 from tacit.domain.trajectory import StepResult
 from tacit.ingest.log_files import Part, Place, decode, text_of
 from tacit.ingest.session_log import (
+    Database,
     DatabaseReader,
     JsonLinesReader,
     Record,
@@ -167,7 +167,7 @@ class CursorEditorReader(DatabaseReader):
     places = ("User/globalStorage/state.vscdb",)
     tables = frozenset({"cursorDiskKV"})
 
-    def sessions(self, database: sqlite3.Connection) -> Iterator[SessionPart]:
+    def sessions(self, database: Database) -> Iterator[SessionPart]:
         """Yield the conversations with their folder and time."""
         query = "SELECT key, value FROM cursorDiskKV WHERE key LIKE 'composerData:%' AND value IS NOT NULL"
         for key, value in database.execute(query):
@@ -177,12 +177,12 @@ class CursorEditorReader(DatabaseReader):
                 name = stored_text(key).partition(":")[2]
                 yield SessionPart(name=name, workspace=workspace_of(about), size=at, modified_ns=at * 1_000_000)
 
-    def session(self, database: sqlite3.Connection, path: Path, name: str) -> Iterator[Part]:
+    def session(self, database: Database, path: Path, name: str) -> Iterator[Part]:
         """Yield the attempts of one conversation."""
         return _conversation(database, path, name)
 
 
-def _conversation(database: sqlite3.Connection, path: Path, name: str) -> Iterator[Part]:
+def _conversation(database: Database, path: Path, name: str) -> Iterator[Part]:
     about, place = _value(database, f"composerData:{name}"), Place(f"{path}#{name}")
     log = CursorChatLog(path)
     log.note(session_id=name, workspace=workspace_of(_parsed(about)))
@@ -195,7 +195,7 @@ def _conversation(database: sqlite3.Connection, path: Path, name: str) -> Iterat
     yield from log.finish()
 
 
-def _value(database: sqlite3.Connection, key: str) -> str:
+def _value(database: Database, key: str) -> str:
     row = database.execute("SELECT value FROM cursorDiskKV WHERE key = ?", (key,)).fetchone()
     return stored_text(row[0]) if row else ""
 

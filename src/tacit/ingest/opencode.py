@@ -6,7 +6,6 @@ session of its own that names its parent.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from tacit.domain.ports import SessionPart
 from tacit.domain.trajectory import StepResult
 from tacit.ingest.log_files import Part, Place, decode, text_of
 from tacit.ingest.session_log import (
+    Database,
     DatabaseReader,
     DocumentReader,
     Record,
@@ -112,19 +112,19 @@ class OpencodeReader(DatabaseReader):
     places = ("opencode.db",)
     tables = frozenset({"session", "message", "part"})
 
-    def sessions(self, database: sqlite3.Connection) -> Iterator[SessionPart]:
+    def sessions(self, database: Database) -> Iterator[SessionPart]:
         """Yield the sessions that a person began, with their folder and time."""
         query = "SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL ORDER BY time_updated"
         for name, folder, updated in database.execute(query):
             at = updated if isinstance(updated, int) else 0
             yield SessionPart(name=str(name), workspace=str(folder), size=at, modified_ns=at * 1_000_000)
 
-    def session(self, database: sqlite3.Connection, path: Path, name: str) -> Iterator[Part]:
+    def session(self, database: Database, path: Path, name: str) -> Iterator[Part]:
         """Yield the attempts of one session and of its subagents."""
         return _session(database, path, name, "")
 
 
-def _session(database: sqlite3.Connection, path: Path, name: str, parent: str) -> Iterator[Part]:
+def _session(database: Database, path: Path, name: str, parent: str) -> Iterator[Part]:
     """Yield the attempts of one session, and then those of the sessions that it started."""
     row = database.execute("SELECT directory, version FROM session WHERE id = ?", (name,)).fetchone()
     if row is None:
@@ -143,7 +143,7 @@ def _session(database: sqlite3.Connection, path: Path, name: str, parent: str) -
             yield from _session(database, path, child, parent or name)
 
 
-def _messages(database: sqlite3.Connection, path: Path, session: str) -> Iterator[Record | InvalidTrajectory]:
+def _messages(database: Database, path: Path, session: str) -> Iterator[Record | InvalidTrajectory]:
     """Yield the messages of a session with their parts, in order."""
     place = Place(f"{path}#{session}")
     messages = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"

@@ -47,6 +47,7 @@ from tacit.ingest.log_files import (
 from tacit.text.tool_calls import FILE_WRITERS, plain_name
 
 Record = dict[str, Any]
+Database = sqlite3.Connection
 
 _OPENING_LINES = 50
 _BEGINNING = Mark()
@@ -153,7 +154,7 @@ class SessionLog(ABC):
         self,
         call_id: str,
         content: Any,
-        result: StepResult = StepResult.OK,
+        result: StepResult,
         *,
         exit_code: int | None = None,
         at: datetime | None = None,
@@ -430,15 +431,15 @@ class DatabaseReader(ABC):
             yield Place(str(path)).problem(f"the database cannot be read: {error}", code="unreadable", hint=hint)
 
     @abstractmethod
-    def sessions(self, database: sqlite3.Connection) -> Iterator[SessionPart]:
+    def sessions(self, database: Database) -> Iterator[SessionPart]:
         """Yield the sessions that a person began, with their folder and time."""
 
     @abstractmethod
-    def session(self, database: sqlite3.Connection, path: Path, name: str) -> Iterator[Part]:
+    def session(self, database: Database, path: Path, name: str) -> Iterator[Part]:
         """Yield the attempts of one session and of its subagents."""
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> Database:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
 
 
