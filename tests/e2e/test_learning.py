@@ -166,7 +166,7 @@ def test_paths_and_looking_around_exclude_each_other(terminal: Terminal, transcr
 def test_a_machine_without_sessions_says_where_to_look(terminal: Terminal) -> None:
     done = terminal.run("learn")
     assert done.code == 0
-    assert "No Claude Code or Codex sessions found" in done.out
+    assert "No agent sessions found" in done.out
     assert terminal.run("learn", "--json").json["transcripts"]["of_other_projects"] == 0
 
 

@@ -400,7 +400,7 @@ class DatabaseReader(ABC):
         try:
             with closing(_opened(path)) as database:
                 names = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        except sqlite3.Error:
+        except _UNREADABLE:
             return False
         return names >= self.tables
 
@@ -410,7 +410,7 @@ class DatabaseReader(ABC):
 
     def parts(self, path: Path) -> Iterator[SessionPart]:
         """Yield the sessions that a person began; nothing where the database cannot be read."""
-        with suppress(sqlite3.Error), closing(_opened(path)) as database:
+        with suppress(*_UNREADABLE), closing(_opened(path)) as database:
             yield from self.sessions(database)
 
     def workspace(self, path: Path) -> str:
@@ -426,7 +426,7 @@ class DatabaseReader(ABC):
             with closing(_opened(path)) as database:
                 for name in [part] if part else [each.name for each in self.sessions(database)]:
                     yield from self.session(database, path, name)
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             hint = "close the client and try again, or check the file"
             yield Place(str(path)).problem(f"the database cannot be read: {error}", code="unreadable", hint=hint)
 
@@ -440,7 +440,9 @@ class DatabaseReader(ABC):
 
 
 def _opened(path: Path) -> Database:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    return database
 
 
 def stored_text(value: Any) -> str:
@@ -450,6 +452,7 @@ def stored_text(value: Any) -> str:
 
 _anything = msgspec.json.Decoder()
 _SQLITE = b"SQLite format 3\0"
+_UNREADABLE = (sqlite3.Error, UnicodeError, OverflowError)  # a damaged database names its own damage in damaged text
 _HINT_FORM = "check that the file was written by the client it seems to come from, and was not edited"
 
 

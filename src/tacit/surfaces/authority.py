@@ -27,11 +27,11 @@ PERSON_ONLY = frozenset(
 NOT_FOR_AGENTS = frozenset(
     {
         "index", "init", "uninstall", "learn --model", "learn --trust-outcomes", "recall --person", "train", "consolidate",
-        "web",
+        "web", "export sessions",
     }
 )  # fmt: skip
 """What a person's script may do without a terminal but an agent may not: it decides what observes the agent, trusts outcomes,
-spends money, trains a model that the agent may be, serves the review page, or shows another person's preferences."""
+spends money, trains a model that the agent may be, serves the review page, or shows other people's preferences or sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

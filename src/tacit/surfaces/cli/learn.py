@@ -228,7 +228,7 @@ def _learn_here(
     again = f", {unchanged} unchanged since last time" if unchanged else ""
     lines = [f"Found {counted(len(own), 'session')} of this project{again}."]
     if not own:
-        names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients) if len(clients) < 3 else "agents'"
+        names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients) if len(clients) < 3 else "agent"
         lines = [
             f"No {names} sessions found for {safe(str(ctx.place.project))}.",
             "Next: name files or folders of sessions (tacit learn PATH).",
