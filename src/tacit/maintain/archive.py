@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -19,7 +19,6 @@ from tacit.domain.ledger import About, Remark, UsageSignal, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import Kind
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
-from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import Lift, lift
@@ -278,14 +277,6 @@ class Archive:
         """Find past attempts at similar tasks; unless `whole`, without tasks that no person wrote."""
         found = self._context.store.search_episodes(task, limit=limit)
         return found if whole else episodes_without_external_text(self._context.store, found)
-
-    def attempts(self, names: Collection[str] = ()) -> Iterator[Trajectory]:
-        """Yield the stored attempts, oldest first: all, or those of the named sessions with their subagents'."""
-        wanted, store = set(names), self._context.store
-        for episode in store.episodes():
-            own = {episode.id, episode.session_id, episode.parent_session_id}
-            if not episode.superseded and not episode.pruned and (not wanted or own & wanted):
-                yield store.trajectory(episode.id)
 
     def stats(self) -> Counts:
         """Count what is stored."""
