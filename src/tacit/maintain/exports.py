@@ -20,7 +20,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Origin
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.gate.review_rules import unlocked_tools
 from tacit.store import queries
 from tacit.store.context import StoreContext
@@ -201,3 +201,12 @@ def _clear(folder: _Folder, *, keep_ignore: bool = False) -> None:
     for each in (*below, folder.path):
         if not any(each.iterdir()):
             each.rmdir()
+
+
+def stored_attempts(context: StoreContext, names: Collection[str] = ()) -> Iterator[Trajectory]:
+    """Yield the stored attempts, oldest first: all, or those of the named sessions with their subagents'."""
+    wanted = set(names)
+    for episode in context.store.episodes():
+        own = {episode.id, episode.session_id, episode.parent_session_id}
+        if not episode.superseded and not episode.pruned and (not wanted or own & wanted):
+            yield context.store.trajectory(episode.id)

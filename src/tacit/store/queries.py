@@ -1,9 +1,9 @@
-"""Questions to a store: the current version of each skill, what waits for review, what a reference means, which attempts."""
+"""Questions about the skills of a store: the current version of each, what waits for review, what a reference means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from tacit.domain.candidate import Candidate
@@ -14,7 +14,6 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion, current_only
-from tacit.domain.trajectory import Trajectory
 from tacit.store.sqlite_store import Store
 from tacit.text.words import terms
 
@@ -235,12 +234,3 @@ def neighbours(store: Store, candidate: Candidate) -> list[StoredVersion]:
     else:
         hits = store.renderings.norms(candidate.scope, limit=NEIGHBOURS)
     return [hit.stored for hit in hits if not _is_anothers(hit.stored, content)]
-
-
-def stored_attempts(store: Store, names: Collection[str] = ()) -> Iterator[Trajectory]:
-    """Yield the stored attempts, oldest first: all, or those of the named sessions with their subagents'."""
-    wanted = set(names)
-    for episode in store.episodes():
-        own = {episode.id, episode.session_id, episode.parent_session_id}
-        if not episode.superseded and not episode.pruned and (not wanted or own & wanted):
-            yield store.trajectory(episode.id)

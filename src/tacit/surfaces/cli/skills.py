@@ -339,7 +339,7 @@ def _export_sessions(ctx: CommandContext, references: tuple[str, ...], file: Pat
     written = 0
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as stream:
-        for attempt in queries.stored_attempts(ctx.memory.context.store, references):
+        for attempt in exports.stored_attempts(ctx.memory.context, references):
             stream.write(json.dumps(to_document(attempt)) + "\n")
             written += 1
     if not written:
