@@ -68,7 +68,7 @@ SENTENCES: Mapping[str, str] = {
     PromotionReason.TRIVIAL: "too little content",
     PromotionReason.SESSIONS_SEEN: "learned in {seen} sessions ({needed} needed)",
     PromotionReason.SESSIONS_MISSING: "{count} more sessions, or a person",
-    PromotionReason.PROJECTS_SEEN: "known in {seen} of {needed} projects",
+    PromotionReason.PROJECTS_SEEN: "known in {seen} projects ({needed} needed)",
     PromotionReason.PROJECTS_MISSING: "{count} more projects, or a person",
     PromotionReason.PERSON_DECIDES: "{person} decides",
     PromotionReason.PORTABLE: "portable",
