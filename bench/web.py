@@ -75,8 +75,10 @@ def attempt_of(smith: Wordsmith, number: int, at: datetime) -> Trajectory:
     return Trajectory(task=task, steps=tuple(steps), environment=environment, session_id=f"session-{number:06d}")
 
 
-def fill(memory: Tacit, home: Path, *, skills: int, sessions: int, now: datetime) -> None:
-    """Put so many skills and sessions into the store, in the order in which they would have come."""
+def fill(
+    memory: Tacit, home: Path, *, skills: int, sessions: int, now: datetime, waiting_each: int = WAITING_EACH
+) -> None:
+    """Put so many skills and sessions into the store, in the order in which they would have come; some wait for review."""
     store, smith, key = memory.context.store, Wordsmith(7), sign_in(home)
     store.require_signatures(key.signers)
     made: list[StoredVersion] = []
@@ -97,7 +99,7 @@ def fill(memory: Tacit, home: Path, *, skills: int, sessions: int, now: datetime
             version = SkillVersion(
                 skill_id=skill.id, content=content, origins=origins, provenance=provenance, created_at=at
             )
-            waits = number % WAITING_EACH == WAITING_EACH - 1
+            waits = number % waiting_each == waiting_each - 1
             after = Status.CANDIDATE if waits else Status.TRIAL
             birth = Transition(
                 version_id=version.id, content_hash=version.hash, before=None, after=after, reason="", by="bench", at=at
@@ -113,7 +115,8 @@ def fill(memory: Tacit, home: Path, *, skills: int, sessions: int, now: datetime
                 made.append(StoredVersion(skill=skill, version=version, status=after, sequence=number + 1))
     with store.transaction():
         approve_directly(store, key, made, by="bench", at=now - YEAR)
-        add_results(memory, made, sessions=sessions, now=now)
+        if made:
+            add_results(memory, made, sessions=sessions, now=now)
 
 
 def add_results(memory: Tacit, made: list[StoredVersion], *, sessions: int, now: datetime) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import tacit
 from tacit.config.signing_key import create_key
+from tacit.domain.lifecycle import Status, parse_reasons
 from tests.e2e.conftest import Terminal, uncoloured
 from tests.e2e.test_review import RIGHT, keys, unlocked, waiting
 from tests.person import CHEAP, PASSPHRASE
@@ -127,11 +128,41 @@ def test_a_no_to_a_tick_leads_back_and_q_ends_it(poisoned: Terminal, tmp_path: P
     assert left.code == 0, left.out
     assert left.out.count(RIGHT) == 1
     assert "2 still waiting." in left.out
-    answers: dict[str, str | list[str]] = {MENU: ["a\n", "r\n", "s\n"], GRAVE: "y\n", RIGHT: "n\n", "Why:": "no\n"}
+    answers: dict[str, str | list[str]] = {MENU: ["a\n", "r\n", "s\n"], GRAVE: "y\n", RIGHT: "n\n"}
     seen = poisoned.type("review", answers=answers)
     assert seen.code == 0, seen.out
     assert "tidy-up: rejected" in uncoloured(seen.out)
     assert "1 rejected, 1 still waiting." in seen.out
+
+
+def test_one_key_decides_and_the_last_decision_is_undone(learned: Terminal) -> None:
+    waits = learned.run("review", "--json").json["waiting"]
+    keys_typed = ["2", "u", *("a" for _ in waits)]
+    seen = learned.type("review", answers={MENU: keys_typed, RIGHT: "y", "Apply it?": "n"})
+    assert seen.code == 0, seen.out
+    with tacit.open(learned.project / ".tacit" / "tacit.db") as memory:
+        assert {each.status for each in memory.skills()} == {Status.TRIAL}
+        moves = [move for item in waits for move in memory.archive.transitions(item["version_id"])]
+    reasons = [reason for move in moves for reason in parse_reasons(move.reason) or ()]
+    assert [each.values["why"] for each in reasons if each.code == "rejected_as"] == ["one-off"]
+    assert [each.after for each in moves].count(Status.REJECTED) == 1
+
+
+def test_what_is_pasted_or_entered_decides_nothing(learned: Terminal) -> None:
+    seen = learned.type("review", answers={MENU: ["aaaa", "\n", "\x1b[A", "q"]})
+    assert seen.code == 0, seen.out
+    assert seen.out.count(MENU) == 4, "each of them is asked again"
+    with tacit.open(learned.project / ".tacit" / "tacit.db") as memory:
+        assert {each.status for each in memory.skills()} == {Status.CANDIDATE}
+
+
+def test_a_page_of_what_was_learned_has_at_most_twelve_lines(learned: Terminal) -> None:
+    seen = uncoloured(learned.type("review", answers={MENU: "s", "Apply it?": "n"}).out)
+    pages = seen.split(MENU)[:-1]
+    assert len(pages) > 1
+    for page in pages:
+        body = page.rpartition("───")[2].strip().splitlines()
+        assert len(body) <= 15, "a heading, twelve lines, and the question"
 
 
 def test_an_edit_that_changes_nothing_or_cannot_be_taken_is_named(terminal: Terminal, tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ class ExpectedReview:
     """`approve` or `reject`."""
     text: str
     """The forecast in words."""
-    seen_before: bool
-    """Whether this version was shown to the person earlier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +87,6 @@ class Extension:
 
     def on_purge(self) -> None:
         """Run after a purge."""
-
-    def order_reviews(self, waiting: Sequence[StoredVersion], person: str) -> Sequence[StoredVersion]:
-        """Return the versions that wait for review in the order in which a person should see them."""
-        return waiting
 
     def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
         """Record what a person will probably decide, before they do; return it where it is sure and may be shown."""

@@ -107,6 +107,7 @@ class GateReason(StrEnum):
     )
     APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds", "its approval no longer holds"
     DECIDED_BY_PERSON = "decided_by_person", "{decision} by a person"
+    REJECTED_AS = "rejected_as", "rejected by a person: {why}"
     PERSONS_WORDS = "said_by_person", "{text}"
     """A person's own words that read like one of these codes."""
     ROLLED_BACK = "rolled_back", "rolled back to {version}"

@@ -84,16 +84,48 @@ def by_support(
     attempts = {stored.version.id: attempts_behind(context, stored.version) for stored in waiting}
 
     def sort_key(stored: StoredVersion) -> tuple[int, int, int]:
-        kind = stored.version.content.kind
-        return -attempts[stored.version.id], _ORDER.index(kind) if kind in _ORDER else len(_ORDER), stored.sequence
+        return -attempts[stored.version.id], kind_rank(stored), stored.sequence
 
     def is_weak(stored: StoredVersion) -> bool:
         alone = stored.version.content.kind not in (Kind.NORM, Kind.PREFERENCE) and attempts[stored.version.id] < 2
         return alone or any(_doubts_of_text(stored.version))
 
     ordered = sorted(waiting, key=sort_key)
-    weak = [stored for stored in ordered if is_weak(stored)]
-    return [stored for stored in ordered if stored not in weak], weak
+    weak = {stored.version.id for stored in ordered if is_weak(stored)}
+    return (
+        [stored for stored in ordered if stored.version.id not in weak],
+        [stored for stored in ordered if stored.version.id in weak],
+    )
+
+
+def kind_rank(stored: StoredVersion) -> int:
+    """Return the place of a version's kind in the review: rules first, procedures last."""
+    kind = stored.version.content.kind
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def group_alike(waiting: Sequence[StoredVersion]) -> list[list[StoredVersion]]:
+    """Return versions in groups that can be decided together: lessons with the same fix, procedures with the same calls.
+
+    Groups and their members stay in the order in which they came.
+    """
+    groups: dict[object, list[StoredVersion]] = {}
+    for stored in waiting:
+        groups.setdefault(_likeness(stored.version) or stored.version.id, []).append(stored)
+    return list(groups.values())
+
+
+def _likeness(version: SkillVersion) -> object:
+    """Return what versions that are alike have in common; None where nothing else is like it."""
+    content = version.content
+    calls = tuple((step.tool, *filter(None, map(str, step.arguments.values()))) for step in content.steps)
+    if not any(len(call) > 1 for call in calls):
+        return None
+    if content.kind is Kind.LESSON:
+        return content.kind, calls
+    if content.kind is Kind.PROCEDURE:
+        return content.kind, tuple(tuple(text.split()[0] for text in call if text.strip()) for call in calls)
+    return None
 
 
 def support_of(context: StoreContext, version: SkillVersion) -> Support:
@@ -124,7 +156,7 @@ def _snippets(version: SkillVersion, loaded: dict[str, Trajectory]) -> Iterator[
     for span in (*first.values(), *spans):
         trajectory = loaded.get(span.trajectory_id)
         step = next((each for each in trajectory.steps if each.index == span.step), None) if trajectory else None
-        snippet = _snippet(span, step) if step else None
+        snippet = _snippet(span, step, about=version.content.signature) if step else None
         if snippet and snippet.text:
             chosen.setdefault((snippet.who, snippet.text), snippet)
     yield from list(chosen.values())[:MAX_SNIPPETS]
@@ -156,11 +188,15 @@ def _snippets_of_card(version: SkillVersion, loaded: dict[str, Trajectory]) -> I
         yield Snippet(at=step.at, who="command", text=part, failed=step.failed, span=span)
 
 
-def _snippet(span: Span, step: Step) -> Snippet:
+def _snippet(span: Span, step: Step, *, about: str = "") -> Snippet:
+    """Return what a span shows; of a call's output the line that has most words of the error it is about."""
     if span.part == "text":
         return Snippet(at=step.at, who=_SPEAKERS.get(step.role, "client"), text=step.text, span=span)
     if span.part == "observation":
-        line = next(iter(telling_lines(step.observation)), "")
+        words = set(_WORD.findall(about))
+        lines = [*telling_lines(step.observation), *step.observation.splitlines()] if words else []
+        line = max(lines, key=lambda each: len(words.intersection(_WORD.findall(each))), default="")
+        line = line or next(iter(telling_lines(step.observation)), "")
         return Snippet(at=step.at, who="output", text=line, failed=step.failed, span=span)
     command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
     return Snippet(at=step.at, who="command", text=command, failed=step.failed, span=span)

@@ -7,7 +7,7 @@ recallable with today's checks, and takes versions out of use whose approval is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -273,14 +273,16 @@ class Reviews:
         required = {each.key for each in examination.external_values} | tool_keys(stored.version).keys()
         return {key for each in self._store.approvals(stored.version.id) for key in required.intersection(each.ticked)}
 
-    def approved_unsigned(self) -> list[StoredVersion]:
+    def approved_unsigned(self, among: Sequence[StoredVersion] | None = None) -> list[StoredVersion]:
         """Return what may be confirmed at once: approved, as its row says, and waiting because no signer of today signed that.
+
+        It looks at these versions, or at all.
 
         Whoever can write the file can write such rows, so what was quarantined or has severe findings is reviewed by itself.
         """
         return [
             each
-            for each in self._store.catalogue()
+            for each in (self._store.catalogue() if among is None else among)
             if each.status is Status.CANDIDATE
             and self._store.transitions(each.version.id)[-1].after in RECALLABLE
             and last_waiting_status(self._store, each.version.id) is not Status.QUARANTINED

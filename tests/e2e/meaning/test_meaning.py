@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from tacit.api import Tacit
 from tacit.config.settings import Config, RecallSettings
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
+from tacit.providers.embedding.embedder_choice import MINILM
 from tests.e2e.conftest import Terminal
 
 DATA = Path(__file__).parents[3] / "bench" / "data"
@@ -103,3 +107,92 @@ def test_the_command_line_says_that_meaning_carried_it(library: Library, termina
     assert next(iter(best["evidence"])) == "meaning"
     assert best["evidence"]["meaning"] > best["evidence"].get("words", 0.0)
     assert "close in meaning" in best["why"]
+
+
+# --- setting it up --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A hub on loopback: its address, and what it was asked, each with whether an account was named."""
+
+    address: str
+    asked: list[tuple[str, bool]]
+
+
+@contextmanager
+def hub_of(content: Callable[[str], bytes]) -> Iterator[Hub]:
+    """Serve the files of the model at its revision."""
+    asked: list[tuple[str, bool]] = []
+    before = f"/{MINILM.repository}/resolve/{MINILM.revision}/"
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            asked.append((self.path, "Authorization" in self.headers))
+            path = self.path.removeprefix(before)
+            data = content(path) if path in MINILM.files else b""
+            self.send_response(200 if data else 404)
+            self.send_header("X-Repo-Commit", MINILM.revision)
+            self.send_header("ETag", f'"{len(data)}"')
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(data)
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield Hub(f"http://127.0.0.1:{server.server_address[1]}", asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_model_is_set_up_from_the_hub_and_used_without_it(
+    library: Library, terminal: Terminal, weights: Path
+) -> None:
+    row = next(row for row in library.reworded if library.first(row["query"]) == row["name"])
+    terminal.variables |= {"TACIT_STORE": str(library.database), "HF_TOKEN": "hf_a-token-that-opens-nothing"}
+    with hub_of(lambda path: (weights / path).read_bytes()) as hub:
+        terminal.variables["HF_ENDPOINT"] = hub.address
+        planned = terminal.run("init", "--meaning", "--dry-run", "--json").json
+        assert (planned["license"], planned["size"], planned["written"]) == ("Apache-2.0", MINILM.size, False)
+        assert terminal.type("init", "--meaning", answers={"Download it?": "n\n"}).code == 3
+        assert not hub.asked, "nothing is downloaded without a yes"
+        done = terminal.type("init", "--meaning", answers={"Download it?": "y\n"}, timeout_s=300)
+        assert done.code == 0, done.out
+        assert hub.asked
+        assert not any(named for _, named in hub.asked), "no account is used"
+    folder = terminal.home / ".tacit" / "embedders" / "all-MiniLM-L6-v2"
+    assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
+    found = terminal.run("recall", row["query"], "--scope", str(library.loop.context.scope), "--explain", "--json")
+    assert found.code == 0, found.err
+    assert found.json["weighed"][0]["name"] == row["name"]
+    assert "meaning" in found.json["weighed"][0]["evidence"]
+    assert terminal.run("init", "--meaning", "--yes").code == 0, "it is there already, so no hub is asked"
+
+
+def test_another_file_than_the_published_one_is_not_taken(terminal: Terminal) -> None:
+    pytest.importorskip("huggingface_hub")
+    with hub_of(lambda path: b"{}") as hub:
+        terminal.variables["HF_ENDPOINT"] = hub.address
+        done = terminal.run("init", "--meaning", "--yes", "--json")
+    assert (done.code, done.json["error"]["code"]) == (4, "model_changed")
+    assert list((terminal.home / ".tacit" / "embedders").iterdir()) == []
+
+
+def test_without_a_network_nothing_changes_and_search_goes_by_words(approved: Terminal) -> None:
+    pytest.importorskip("huggingface_hub")
+    with hub_of(lambda path: b"") as hub:
+        approved.variables["HF_ENDPOINT"] = hub.address  # nobody listens there any more
+    done = approved.run("init", "--meaning", "--yes", "--json")
+    assert (done.code, done.json["error"]["code"]) == (4, "model_not_fetched")
+    checks = approved.run("doctor", "--json").json["findings"]
+    assert [each["state"] for each in checks if each["about"] == "recall by meaning"] == ["off"]
+    assert approved.run("recall", "Add a column", "--json").code == 0

@@ -18,6 +18,7 @@ from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
     by_support,
+    group_alike,
     outside_fields,
     outside_sources,
     support_of,
@@ -214,3 +215,26 @@ def test_what_most_attempts_show_comes_first_and_what_one_shows_last(memory: Tac
     assert lessons[0].startswith("use-legacy-peer-deps")
     assert ordered[-1].version.content.name == lessons[-1]
     assert lessons[-1].startswith("run-go-install")
+
+
+def test_lessons_with_one_fix_and_procedures_with_one_sequence_are_decided_together(memory: Tacit) -> None:
+    def step(command: str) -> SkillStep:
+        return SkillStep(text="Do it.", tool="Bash", arguments={"command": command})
+
+    made = {
+        "clean-first": (Kind.LESSON, (step("make clean"),)),
+        "clean-again": (Kind.LESSON, (step("make clean"),)),
+        "build-first": (Kind.LESSON, (step("make build"),)),
+        "add-gls": (Kind.PROCEDURE, (step("carrier add gls"), step("make rates"))),
+        "add-dhl": (Kind.PROCEDURE, (step("carrier add dhl"), step("make rates"))),
+        "say-it": (Kind.NORM, ()),
+        "say-more": (Kind.NORM, ()),
+    }
+    learn(memory, session(1, bash("touch a"), say("Never commit to main."), bash("ls")))
+    stored = memory.reviews.waiting()[0]
+    waits = []
+    for name, (kind, steps) in made.items():
+        content = dataclasses.replace(stored.version.content, kind=kind, name=name, steps=steps)
+        waits.append(dataclasses.replace(stored, version=dataclasses.replace(stored.version, content=content, id=name)))
+    groups = [[each.version.name for each in page] for page in group_alike(waits)]
+    assert groups == [["clean-first", "clean-again"], ["build-first"], ["add-gls", "add-dhl"], ["say-it"], ["say-more"]]

@@ -39,7 +39,7 @@ def forecast(ctx: CommandContext, *, person: str, answer: str | None, above: flo
     """Show what PERSON (by default you) will probably decide, and how good forecasts of them have been.
 
     Lists what waits for review in the order of the forecasts, the latest forecasts with their outcome, and how often
-    forecasts of each confidence came true. Forecasts only order and pre-fill; people decide, and agents do not see them.
+    forecasts of each confidence came true. Forecasts change nothing; people decide, and agents do not see them.
 
     With --answer you let the forecast of you reject weak candidates or duplicates after sessions, never approve anything. Each
     answer is marked and undone by `tacit undo NAME`; some are left to you, and where your answers differ too often it stops.

@@ -1,6 +1,6 @@
 """Decisions of each person: recorded with what was forecast, and used to forecast the next ones.
 
-A forecast is made from the ledger alone, so the same ledger gives the same forecast. Forecasts order and pre-fill; nothing
+A forecast is made from the ledger alone, so the same ledger gives the same forecast. Nothing
 here can change a version. A person who decides against a forecast and says why has taught something: it passes the gate as a
 preference of theirs and waits for review like everything else.
 """
@@ -209,10 +209,6 @@ class People:
         is_sure = outlook.known and outlook.posterior_confidence >= SURE
         return Queued(stored=stored, outlook=outlook, shown=is_sure and shown)
 
-    def has_seen(self, stored: StoredVersion, person: str) -> bool:
-        """Return whether this version was shown to this person before, as far as the ledger knows."""
-        return self._open_forecast(review_key(stored.version.id), person) is not None
-
     def taught_with(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that a person's last review of a version gave; empty if none."""
         made = [
@@ -227,7 +223,8 @@ class People:
         if not response or move.before not in WAITING or is_maintenance:
             return None
         person, version_id = move.by.strip(), stored.version.id
-        bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or move.reason == f"{response} by a person"
+        bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or has_reason(move, GateReason.REJECTED_AS)
+        bare = bare or move.reason == f"{response} by a person"
         reason = "" if bare else said_by_person(move.reason)
         if stored.version.provenance.source == OVERRULED:
             reason = ""  # a reason about a lesson from a forecast teaches no further lesson

@@ -52,18 +52,13 @@ class PeopleExtension(Extension):
         """Let the forecasts of people answer what these people allowed them to."""
         answer_reviews(self.memory)
 
-    def order_reviews(self, waiting: Sequence[StoredVersion], person: str) -> Sequence[StoredVersion]:
-        """Put what the person will probably approve first, and what they will probably reject last."""
-        return [queued.stored for queued in self._people.queue(waiting, person)]
-
     def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
         """Record the forecast of a review; return it where it is sure and not drawn to stay hidden."""
-        seen_before = self._people.has_seen(stored, person)
         queued = self._people.show(stored, person, is_shown=shown)
         if not queued.shown:
             return None
         known = queued.outlook
-        return ExpectedReview(decision=known.posterior, text=describe(known), seen_before=seen_before)
+        return ExpectedReview(decision=known.posterior, text=describe(known))
 
     def taught_by_review(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that came from the person's reason."""

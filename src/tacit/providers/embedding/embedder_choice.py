@@ -6,9 +6,12 @@ named and cannot be had is an error that says what to do.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +35,42 @@ _SMALL_FILES = (
 )  # fmt: skip
 _COMMIT_BYTES_MAX = 64
 _REPOSITORY = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*)(?:@([\w.-]+))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedModel:
+    """A model of the hub at one revision, with the size and SHA-256 of each file that is used."""
+
+    repository: str
+    revision: str
+    license: str
+    files: Mapping[str, tuple[int, str]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, _ in self.files.values())
+
+    def folder(self, home: Path) -> Path:
+        """Where it is installed: a folder where `auto` looks first."""
+        return home / FOLDER / self.repository.rpartition("/")[2]
+
+
+MINILM = PublishedModel(
+    repository=CACHED,
+    revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+    license="Apache-2.0",
+    files={
+        "config.json": (612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+        "vocab.txt": (231_508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
+        "tokenizer_config.json": (350, "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"),
+        "sentence_bert_config.json": (53, "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"),
+        "modules.json": (349, "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"),
+        "1_Pooling/config.json": (190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"),
+        WEIGHTS: (90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    },
+)
+"""The model of which recall's figures are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +102,48 @@ def open_folder(folder: Path) -> Embedder:
     return SentenceEncoder(folder)
 
 
+def missing_extra() -> str:
+    """How to install what models of the hub need; empty where it is installed."""
+    return "" if find_spec("numpy") and find_spec("huggingface_hub") else INSTALL
+
+
+def install(model: PublishedModel, home: Path) -> Path:
+    """Download a model into the person's embedders, check every file, and return its folder; without one nothing changes.
+
+    No account is used.
+    """
+    if extra := missing_extra():
+        raise Mistake("models of the hub need the extra `semantic`", code="extra_missing", hint=extra)
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    expected: tuple[type[Exception], ...] = (OSError, ValueError)
+    expected += tuple(each for each in HfHubHTTPError.__bases__ if issubclass(each, Exception))  # its HTTP library's
+    folder = model.folder(home)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".download-") as name:
+        download, made = Path(name) / "download", Path(name) / folder.name
+        for path, (size, digest) in model.files.items():
+            try:
+                fetched = hf_hub_download(
+                    model.repository, path, revision=model.revision, local_dir=download, token=False
+                )
+            except expected as error:
+                hint = f"check the network, or copy the model's folder to {folder}; until then search goes by words"
+                message = f"{model.repository} could not be downloaded: nothing was changed"
+                raise Outage(message, code="model_not_fetched", hint=hint, retryable=True) from error
+            with Path(fetched).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != digest:
+                message = f"{path} is not the published file: {found} instead of {digest} ({size:,} bytes)"
+                raise Outage(message, code="model_changed", hint="nothing was changed; ask the hub's operator")
+            (made / path).parent.mkdir(parents=True, exist_ok=True)
+            Path(fetched).rename(made / path)
+        shutil.rmtree(folder, ignore_errors=True)
+        made.rename(folder)
+    return folder
+
+
 def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
     """Every place that `auto` looks at and where something is, in order."""
     for folder in _places(home, hub_cache):
@@ -86,9 +167,7 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
         return ""
     if seen:
         return "; ".join(place.problem for place in seen)
-    missing = "" if find_spec("numpy") else f"; {INSTALL}"
-    download = f'recall.embedder = "hub:{CACHED}" in your settings downloads one'
-    return f"no model is installed: put one into {home / FOLDER}, or {download}{missing}"
+    return "no model is installed; `tacit init --meaning` sets one up"
 
 
 _CHOICES = "use auto, none, a folder (from /, ./, ../ or ~), its name among your embedders, or hub:OWNER/NAME"

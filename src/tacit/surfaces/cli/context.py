@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -234,6 +235,43 @@ def progress_bar(ctx: CommandContext, what: str) -> Iterator[Callable[[int, int]
     with Progress(*columns, console=ctx.errors, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def ask_key(prompt: str, keys: str) -> str:
+    """Return which of these keys is pressed, without Enter; what was typed before the question appeared answers nothing.
+
+    Capitals count as small letters unless `keys` has them; Enter is `\\n`. Without a terminal it is the first character of
+    a line. Raises `click.Abort` where nobody can answer any more.
+    """
+    while True:
+        with _pressed_keys() as read:
+            click.echo(f"{prompt} ", nl=False)
+            typed = read()
+            click.echo(typed.strip() if typed.strip().isprintable() else "")
+        if typed in ("", "\x04"):
+            raise click.Abort
+        key = typed.strip() or "\n"
+        key = key if key in keys else key.lower()
+        if len(key) == 1 and key in keys:
+            return key
+
+
+@contextmanager
+def _pressed_keys() -> Iterator[Callable[[], str]]:
+    """Yield a function that waits for a key; what is pasted comes in one piece, which is no key."""
+    if sys.platform == "win32" or sys.stdin is None or not sys.stdin.isatty():
+        yield sys.stdin.readline if sys.stdin is not None else str
+        return
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal, termios.TCSAFLUSH)
+    try:
+        yield lambda: os.read(terminal, 4096).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def discard_typed_ahead() -> None:

@@ -76,6 +76,7 @@ _LASTING = "install Tacit so that every shell finds it (see Install in the READM
     type=click.Choice(CHANNELS),
     help="How the client gets learned skills here: as context (hook, default), as SKILL.md, or on demand (mcp).",
 )
+@click.option("--meaning", is_flag=True, help="Instead: download a small model, so that recall also goes by meaning.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--diff", is_flag=True, help="Show every changed line.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
@@ -87,6 +88,7 @@ def init(
     shared: bool,
     user: bool,
     channel: str | None,
+    meaning: bool,
     dry_run: bool,
     diff: bool,
     yes: bool,
@@ -102,6 +104,9 @@ def init(
         raise Mistake("--shared and --user exclude each other", code="shared_and_user", hint="leave one out")
     if not dry_run:
         ctx.caller.require_person("init")
+    if meaning:
+        _set_up_meaning(ctx, alone=not (names or shared or user or channel), dry_run=dry_run, yes=yes)
+        return
     places = find_client_folders(ctx.environment, Path.cwd())
     asked = _named_or_found(names, places)
     audience = Audience.SHARED if shared else Audience.USER if user else None
@@ -210,6 +215,44 @@ def uninstall(
     if any(change.problem for change in changes):
         hint = "fix them and run it again, or edit them by hand"
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
+
+
+def _set_up_meaning(ctx: CommandContext, *, alone: bool, dry_run: bool, yes: bool) -> None:
+    """Download the model that finds skills by meaning, after the person agreed, and embed what is approved."""
+    from tacit.providers.embedding.embedder_choice import MINILM, install, missing_extra
+
+    if not alone:
+        hint = "tacit init --meaning; the clients are connected by a `tacit init` of their own"
+        raise Mistake("--meaning goes with --dry-run and --yes only", code="meaning_alone", hint=hint)
+    folder, extra = MINILM.folder(ctx.environment.person_home), missing_extra()
+    if extra and not dry_run:
+        raise Mistake("recall by meaning needs the extra `semantic`", code="extra_missing", hint=extra)
+    is_there = (folder / "model.safetensors").is_file()
+    planned = {
+        **fields(MINILM, "repository", "revision", "license", "size"),
+        "folder": str(folder),
+        "needs": extra,
+    }
+    lines = (
+        f"[bold]{MINILM.repository}[/bold] of the Hugging Face hub, licence {MINILM.license}, {MINILM.size / 1e6:.0f} MB",
+        f"revision {MINILM.revision}; every file is checked against its known SHA-256",
+        f"into {safe(str(folder))}; used offline from then on. No account is used, and no text of yours is sent.",
+    )
+    if dry_run or is_there:
+        ctx.report(planned | {"written": False, "embedded": 0}, *lines, "It is installed." if is_there else None)
+        return
+    ctx.require_yes("Download it?", *lines, yes=yes)
+    install(MINILM, ctx.environment.person_home)
+    embedded = ctx.memory.library.index().embedded if Path(ctx.place.database).exists() else 0
+    off = ctx.settings[0].recall.embedder != "auto"
+    ctx.report(
+        planned | {"written": True, "embedded": embedded},
+        f"Installed and checked: {safe(str(folder))}. {counted(embedded, 'skill')} embedded.",
+        f"[yellow]note: recall.embedder is {safe(ctx.settings[0].recall.embedder)}; auto uses the model[/]"
+        if off
+        else None,
+        "[cyan]next: tacit recall TASK --explain[/]",
+    )
 
 
 def _named_or_found(names: Sequence[str], places: ClientFolders) -> list[Client]:

@@ -1,7 +1,7 @@
 """`tacit review` and `tacit undo`: a person decides on what was learned, bound to the exact content and what was seen of it.
 
-At a terminal it shows one version after the other and asks. Enter never approves, and what was typed before a page appeared
-decides nothing. What a page shows is in `review_page`; the rules are the gate's.
+At a terminal it shows one page after the other and takes one key for each decision. Enter decides nothing, nor does what was
+typed before a page appeared. What a page shows is in `review_page`; the rules are the gate's.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ import click
 from tacit.config.signers import unlocked_key
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
+from tacit.domain.lifecycle import WAITING, CodedReason, Status, Transition, coded
 from tacit.domain.stored import StoredVersion
-from tacit.gate.review_rules import PersonDecision, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
-from tacit.gate.review_sources import by_support
+from tacit.gate.findings import GateReason
+from tacit.gate.review_rules import PersonDecision, unconfirmed_values
+from tacit.gate.review_sources import by_support, group_alike, kind_rank
+from tacit.maintain.archive import newest_skills
 from tacit.maintain.exports import export
-from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
 from tacit.surfaces.cli.context import (
     CommandContext,
+    ask_key,
     by_option,
     clean,
     command_options,
     counted,
-    discard_typed_ahead,
+    one_line,
     progress_bar,
 )
 from tacit.surfaces.cli.report import ReportPart, fields, safe
@@ -41,15 +43,16 @@ from tacit.surfaces.cli.review_page import (
     candidate_parts,
     field_name,
     finding_lines,
-    findings_of,
     grave_ones,
+    heading_of,
     page_document,
     place,
+    show_briefly,
     show_candidate,
 )
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.tend import TITLES, applied_lines, can_be_applied, care_document, care_lines
-from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
+from tacit.surfaces.cli.views import NAMESAKES, colored_difference, move_lines, namesake_lines, skill_lines
 from tacit.surfaces.hook.waiting import remove
 
 _FOLDED_FROM = 5
@@ -58,15 +61,24 @@ REVIEW_SECONDS = 10.0
 """How long `tacit review` looks for suggestions; `tacit tend` takes the time it needs."""
 GIVES_TO_AGENTS = {PersonDecision.APPROVE: WAITING, PersonDecision.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
-_QUESTION = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
+_MOST_FOLDED = 12
+_SITTING = 200
+"""So many versions are looked at in one review; where more wait, the newest of them."""
+_QUESTION = "[a]pprove [r]eject [1]wrong [2]one-off [3]obvious [e]dit [v]iew [s]kip [u]ndo [?] [q]uit:"
+_GROUP_QUESTION = "[a]pprove the first, reject the others  [r]eject all  [o]ne by one  [s]kip  [u]ndo  [q]uit:"
+_FOLDED_QUESTION = "[x] reject all of them  [v]iew one by one  [s]kip  [u]ndo  [q]uit:"
+_REASONS: Mapping[str, CodedReason] = {
+    key: coded(GateReason.REJECTED_AS, why=why) for key, why in (("1", "wrong"), ("2", "one-off"), ("3", "obvious"))
+}
 _HELP = """\
 a  approve: agents may get it, on trial; values from outside are confirmed one by one first (never by Enter)
-r  reject: the same text is not learned again
+r  reject: the same is not learned again; 1, 2, 3 also keep the reason: wrong, a one-off, obvious; R asks for your words
 e  edit it in your editor, then decide on the edited text
-v  view the page again
+v  view all of it: text, findings, sources
 s  skip: it keeps waiting
+u  undo your last decision
+f  what your earlier reviews suggest
 q  quit: this one and all that follow keep waiting"""
-_CONFIRM_KEYS: Mapping[str, str] = {PersonDecision.APPROVE: "a", PersonDecision.REJECT: "Enter"}
 _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (trusted)"}
 
 
@@ -195,7 +207,7 @@ def _decide_on_skill(
         moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
         others = ctx.memory.archive.namesakes(stored)
         document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
-        ctx.report(document, *_move_lines(name, moves), lambda: namesake_lines(others))
+        ctx.report(document, *move_lines(name, moves), lambda: namesake_lines(others))
     elif isinstance(setting, bool):
         remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=not setting)
         state = "is pinned" if setting else "is no longer pinned"
@@ -217,16 +229,24 @@ def _expect(ctx: CommandContext, stored: StoredVersion, person: str) -> None:
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     """Review what waits, or one version; if nobody can be asked, print it."""
     if reference is None:
-        waiting = ctx.memory.reviews.waiting()
-        suggestions = ctx.memory.library.plan(seconds=REVIEW_SECONDS)
-        if ctx.can_ask and (waiting or suggestions):
+        waiting, count = newest_skills(ctx.memory.context, statuses=WAITING, limit=_SITTING)
+        if count <= _SITTING or not ctx.can_ask:
+            waiting = ctx.memory.reviews.waiting()
+            count = len(waiting)
+        if ctx.can_ask:
             remove(str(ctx.place.folder))  # the person has come: nobody needs to call them
             person = ctx.person(by)
-            if _confirm_earlier(ctx, by=person):
+            if _confirm_earlier(ctx, by=person, among=waiting if count > len(waiting) else None):
                 waiting = ctx.memory.reviews.waiting()
-            if not waiting or review_all(ctx, waiting, by=person):
+                count = len(waiting)
+            if not waiting:
+                ctx.console.print("Nothing waits for review.")
+            if count > len(waiting):
+                ctx.console.print(f"{count:,} wait; these are the {len(waiting)} newest.")
+            if not waiting or review_all(ctx, waiting, by=person, total=count):
                 ask_about_suggestions(ctx, by=person)
             return
+        suggestions = ctx.memory.library.plan(seconds=REVIEW_SECONDS)
         waiting = ctx.visible(waiting)
         document = {
             "waiting": [page_document(ctx, each) for each in waiting],
@@ -250,9 +270,9 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     ctx.report(page_document(ctx, stored), parts)
 
 
-def _confirm_earlier(ctx: CommandContext, *, by: str) -> bool:
+def _confirm_earlier(ctx: CommandContext, *, by: str, among: Sequence[StoredVersion] | None) -> bool:
     """Offer to sign at once what was approved before, such as before there were signatures; whether any of it was."""
-    earlier = ctx.visible(ctx.memory.reviews.approved_unsigned())
+    earlier = ctx.visible(ctx.memory.reviews.approved_unsigned(among))
     if not earlier:
         return False
     ctx.console.print(f"{counted(len(earlier), 'skill')} approved earlier, without a signature that counts today:")
@@ -345,35 +365,222 @@ def _newest_waiting(ctx: CommandContext, reference: str) -> str:
 # --- at a terminal --------------------------------------------------------------------------------------------------
 
 
-def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> bool:
-    """Show and ask about one version after the other; return False where the person quits before the end."""
-    results: Counter[str] = Counter()
-    try:  # best supported first, in the order of the extensions as far as earlier decisions can be read
-        ordered: Sequence[StoredVersion] = [each for part in by_support(ctx.memory.context, waiting) for each in part]
-        for extension in ctx.memory.context.extensions:
-            ordered = extension.order_reviews(ordered, by)
-    except StoreOutage as error:
-        line = f"no forecast: earlier decisions cannot be read: {error.message}"
-        ctx.console.print(f"[yellow]{safe(line)}[/yellow]", soft_wrap=True)
-    for count, stored in enumerate(ordered, start=1):
-        ctx.console.rule(f"{count} of {len(waiting)}")
-        show_candidate(ctx, stored)
-        done = _review_one(ctx, stored, by=by, suggested=_show_expectation(ctx, stored, by))
-        if not done:
-            break
-        results[done] += 1
-    else:
-        done = "all"
-    results["still waiting"] = len(waiting) - results["approved"] - results["rejected"]
-    shown = (f"{results[each]} {each}" for each in ("approved", "rejected", "still waiting") if results[each])
-    ctx.console.print("\n" + ", ".join(shown) + ".")
-    if results["still waiting"]:
-        ctx.console.print("Next: run [bold]tacit review[/bold] to continue.")
-    elif results["approved"]:
-        ctx.console.print(
-            "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
+def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str, total: int = 0) -> bool:
+    """Show and ask about what waits, page by page; return False where the person quits before the end.
+
+    `total` is how many wait where these are not all.
+    """
+    return Sitting(ctx, waiting, by=by, total=total or len(waiting)).run()
+
+
+class Sitting:
+    """A person's way through what waits: one page for each version, or for several that are alike, and the weak ones last."""
+
+    def __init__(self, ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str, total: int) -> None:
+        self._ctx, self._by, self._total = ctx, by, total
+        strong, weak = by_support(ctx.memory.context, waiting)
+        if len(waiting) <= _FOLDED_FROM:
+            strong, weak = [*strong, *weak], []
+        self._folded = weak
+        self._pages = _pages(strong)
+        self._at = 0
+        self._decided: dict[str, PersonDecision] = {}
+        self._undoable: list[tuple[int, list[str]]] = []
+        """The page, and what was decided on it, oldest first."""
+        self._forecast_shown: set[str] = set()
+
+    def run(self) -> bool:
+        """Ask until the end; return False where the person quits before it."""
+        is_done, heading = True, ""
+        while is_done and (self._at < len(self._pages) or self._folded):
+            if self._at == len(self._pages):
+                is_done = self._ask_folded()
+                continue
+            page = self._pages[self._at]
+            self._ctx.console.rule(f"{self._at + 1} of {len(self._pages)}")
+            if len(self._pages) > 1 and heading != (heading := heading_of(page[0])):
+                self._ctx.console.print(f"[bold magenta]{heading}[/bold magenta]")
+            is_done = self._ask_group(page) if len(page) > 1 else self._ask(page[0])
+        self._print_end()
+        return is_done
+
+    def _print_end(self) -> None:
+        counts = Counter(self._decided.values())
+        left = self._total - counts.total()
+        shown = {"approved": counts[PersonDecision.APPROVE], "rejected": counts[PersonDecision.REJECT]}
+        ended = ", ".join(f"{count} {what}" for what, count in (shown | {"still waiting": left}).items() if count)
+        console = self._ctx.console
+        console.print(f"\n{ended}.")
+        if left:
+            console.print("Next: run [bold]tacit review[/bold] to continue.")
+        elif shown["approved"]:
+            console.print(
+                "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
+            )
+
+    def _ask(self, stored: StoredVersion) -> bool:
+        """Ask about one version; return False where the person quits."""
+        ctx, is_seen = self._ctx, show_briefly(self._ctx, stored)
+        while True:
+            key = ask_key(_QUESTION, "arevsfu?q" + "".join(_REASONS) + "R")
+            if key == "q":
+                return False
+            if key == "s":
+                self._at += 1
+                return True
+            if key == "u":
+                if self._undo():
+                    return True
+            elif key == "?":
+                ctx.console.print(_HELP, markup=False)
+            elif key == "v":
+                show_candidate(ctx, stored)
+                is_seen = True
+            elif key == "f":
+                self._show_forecast(stored)
+            elif key in ("a", "e"):
+                reply = self._approve(stored, is_seen=is_seen, edits=key == "e")
+                if reply is not Reply.NO:
+                    return reply is Reply.YES
+            else:
+                reason = _REASONS.get(key) or (
+                    click.prompt("Why", default="", show_default=False) if key == "R" else ""
+                )
+                self._reject([stored], reason)
+                return True
+
+    def _ask_group(self, page: list[StoredVersion]) -> bool:
+        """Ask about several that are alike: approve the best supported one and reject the rest, or open them one by one."""
+        ctx, (best, *others) = self._ctx, page
+        is_seen = show_briefly(ctx, best)
+        for each in others:
+            line = one_line(f"{each.version.name}: {each.version.content.description}", max(40, ctx.console.width - 8))
+            ctx.console.print(f"  [dim]like it:[/dim] {safe(line)}", soft_wrap=True)
+        key = ask_key(_GROUP_QUESTION, "arosuq")
+        if key == "a":
+            reply = self._approve(best, is_seen=is_seen, also_reject=others)
+            if reply is not Reply.NO:
+                return reply is Reply.YES
+        elif key == "r":
+            self._reject(page)
+        elif key == "s":
+            self._at += 1
+        elif key == "o":
+            self._pages[self._at : self._at + 1] = [[each] for each in page]
+        elif key == "u":
+            self._undo()
+        return key != "q"
+
+    def _ask_folded(self) -> bool:
+        """Show the weak ones in a line each, and ask once about all of them; return False where the person quits."""
+        ctx, weak = self._ctx, self._folded
+        ctx.console.rule(f"{counted(len(weak), 'weaker one')}, seen once or doubtful")
+        for stored in weak[:_MOST_FOLDED]:
+            content = stored.version.content
+            text = one_line(f"{content.kind}  {content.name}: {content.description}", max(40, ctx.console.width - 2))
+            ctx.console.print(f"  {safe(text)}", soft_wrap=True)
+        if len(weak) > _MOST_FOLDED:
+            ctx.console.print(f"  [dim]and {len(weak) - _MOST_FOLDED} more[/dim]")
+        key = ask_key(_FOLDED_QUESTION, "xvsuq")
+        if key == "u" and not self._undo():
+            return True
+        if key == "q":
+            return False
+        if key != "u":
+            self._folded = []
+        if key == "v":
+            self._pages += _pages(weak)
+        elif key == "x":
+            self._pages.append(weak)
+            self._reject(weak)
+        return True
+
+    def _approve(
+        self, stored: StoredVersion, *, is_seen: bool, edits: bool = False, also_reject: Sequence[StoredVersion] = ()
+    ) -> Reply:
+        """Ask what an approval needs, and apply it; NO where nothing was decided."""
+        ctx, reply = self._ctx, Reply.YES
+        ticked: tuple[str, ...] = ()
+        if edits:
+            stored, reply = _edit(ctx, stored, by=self._by)
+        elif not is_seen:
+            show_candidate(ctx, stored)
+            reply = ask(ctx, "Some of it is from outside and was not shown before. Approve all of this?")
+        if reply is Reply.YES:
+            reply, ticked = confirmed(ctx, stored)
+        if reply is not Reply.YES:
+            return reply
+        try:
+            self._decide(stored, PersonDecision.APPROVE, ticked=ticked)
+        except IllegalTransition as error:  # the edited text is already in use
+            ctx.console.print(safe(error.message))
+            return Reply.NO
+        for each in also_reject:
+            self._decide(each, PersonDecision.REJECT, reason=coded(GateReason.REJECTED_AS, why="covered"))
+        self._finish([stored, *also_reject])
+        return Reply.YES
+
+    def _reject(self, rejected: Sequence[StoredVersion], reason: str | CodedReason = "") -> None:
+        for each in rejected:
+            self._decide(each, PersonDecision.REJECT, reason=reason)
+        self._finish(rejected)
+
+    def _finish(self, decided: Sequence[StoredVersion]) -> None:
+        """Go on to the next page; this one can be taken back."""
+        self._undoable.append((self._at, [each.version.id for each in decided]))
+        self._at += 1
+        export(self._ctx.memory.context)
+
+    def _undo(self) -> bool:
+        """Take the last page's decisions back, and show it again; return False where there are none."""
+        if not self._undoable:
+            self._ctx.console.print("Nothing was decided yet.")
+            return False
+        self._at, undone = self._undoable.pop()
+        reviews = self._ctx.memory.reviews
+        for version_id in undone:
+            reviews.undo(version_id, by=self._by)
+            self._decided.pop(version_id)
+        self._pages[self._at] = [self._ctx.memory.version(each) for each in undone]
+        export(self._ctx.memory.context)
+        return True
+
+    def _decide(
+        self,
+        stored: StoredVersion,
+        decision: PersonDecision,
+        *,
+        reason: str | CodedReason = "",
+        ticked: Collection[str] = (),
+    ) -> None:
+        ctx, version = self._ctx, stored.version
+        ctx.unlock(f"{decision} {clean(version.name)}")
+        if version.id not in self._forecast_shown:
+            _expect(ctx, stored, self._by)
+        moved = ctx.memory.reviews.decide(
+            version.id, decision, by=self._by, reason=reason, content_hash=version.hash, ticked=ticked
         )
-    return bool(done)
+        self._decided[version.id] = decision
+        ctx.console.print(f"[bold]{safe(version.name)}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
+        for extension in ctx.memory.context.extensions:
+            if name := extension.taught_by_review(stored, self._by):
+                line = f"Your reason is kept as a preference that waits for review. Run `tacit review {name}`."
+                ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
+
+    def _show_forecast(self, stored: StoredVersion) -> None:
+        """Print what the person's earlier reviews suggest, because they asked."""
+        texts = []
+        self._forecast_shown.add(stored.version.id)
+        with suppress(StoreOutage):  # a version can be decided on all the same
+            expected = [each.expect_review(stored, self._by) for each in self._ctx.memory.context.extensions]
+            texts = [each.text for each in expected if each is not None]
+        line = f"your earlier reviews suggest: {'; '.join(texts)}" if texts else "your earlier reviews suggest nothing"
+        self._ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
+
+
+def _pages(waiting: Sequence[StoredVersion]) -> list[list[StoredVersion]]:
+    """Return pages of versions that are alike, by kind; within a kind the best supported come first."""
+    return sorted(group_alike(waiting), key=lambda page: kind_rank(page[0]))
 
 
 def ask_about_suggestions(ctx: CommandContext, *, by: str) -> None:
@@ -398,64 +605,6 @@ def ask_about_suggestions(ctx: CommandContext, *, by: str) -> None:
                 ctx.console.print(line, soft_wrap=True)
     if applied:
         export(ctx.memory.context)
-
-
-def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> str:
-    """Print what the person will probably decide; return the decision that is pre-filled, or an empty text."""
-    with suppress(StoreOutage):  # reported with the order; a version can be decided on all the same
-        for extension in ctx.memory.context.extensions:
-            expected = extension.expect_review(stored, by)
-            if expected is not None:
-                findings = findings_of(ctx, stored, ctx.memory.reviews.examine(stored.version.id))
-                reasons = reasons_against_prefill(stored, findings)
-                if rests_on_agent_alone(stored) and not expected.seen_before:
-                    reasons.append("an agent wrote it, and you see it for the first time")
-                against = "; ".join(reasons)
-                prefilled = expected.decision != PersonDecision.APPROVE or not against
-                how = (
-                    f"{_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else f"not pre-filled because {against}"
-                )
-                line = f"your earlier reviews suggest: {expected.text}; {how}"
-                ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
-                return expected.decision if prefilled else ""
-    return ""
-
-
-def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggested: str) -> str:
-    """Ask until something is decided or skipped, and return what became of it; nothing if the person quits."""
-    while True:
-        # Enter accepts a suggested rejection, and never an approval.
-        known, enter = click.Choice(list("arevsq?")), "r" if suggested == "reject" else None
-        discard_typed_ahead()
-        choice = click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False)
-        suggested = ""  # only the first time
-        if choice == "q":
-            return ""
-        if choice == "s":
-            return "still waiting"
-        if choice == "?":
-            ctx.console.print(_HELP, markup=False)
-        elif choice == "v":
-            show_candidate(ctx, stored)
-        elif choice == "r":
-            reason = click.prompt("Why", default="", show_default=False)
-            _decide(ctx, stored, PersonDecision.REJECT, by=by, reason=reason)
-            return "rejected"
-        else:
-            reply = Reply.YES
-            if choice == "e":
-                stored, reply = _edit(ctx, stored, by=by)
-            ticked: tuple[str, ...] = ()
-            if reply is Reply.YES:
-                reply, ticked = confirmed(ctx, stored)
-            if reply is Reply.YES:
-                try:
-                    _decide(ctx, stored, PersonDecision.APPROVE, by=by, ticked=ticked)
-                    return "approved"
-                except IllegalTransition as error:  # the edited text is already in use
-                    ctx.console.print(safe(error.message))
-            if reply is Reply.QUIT:
-                return ""
 
 
 def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[StoredVersion, Reply]:
@@ -486,7 +635,6 @@ def confirmed(
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask everything that an approval needs: about grave findings, then about each value that is not confirmed."""
     examination = ctx.memory.reviews.examine(stored.version.id)
-    discard_typed_ahead()
     if grave_ones(ctx, stored, examination) and not despite:
         reply = ask(ctx, "Approve it despite these findings?")
         if reply is not Reply.YES:
@@ -494,86 +642,3 @@ def confirmed(
             return reply, ()
     reply, given = ask_for_confirmations(ctx, stored, examination.external_values, ticked=ticked)
     return ask_for_tools(ctx, stored, given) if reply is Reply.YES else (reply, given)
-
-
-def _decide(
-    ctx: CommandContext,
-    stored: StoredVersion,
-    decision: PersonDecision,
-    *,
-    by: str,
-    reason: str = "",
-    ticked: Collection[str] = (),
-) -> None:
-    version = stored.version
-    ctx.unlock(f"{decision} {clean(version.name)}")
-    moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
-    export(ctx.memory.context)
-    ctx.console.print(f"[bold]{safe(version.name)}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
-    for extension in ctx.memory.context.extensions:
-        if name := extension.taught_by_review(stored, by):
-            line = f"Your reason is kept as a preference that waits for review. Run `tacit review {name}`."
-            ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
-
-
-@click.command()
-@click.argument("reference", metavar="SKILL")
-@click.option("--to", default="", metavar="VERSION", help="Make this earlier version current again.")
-@click.option(
-    "--rollback", is_flag=True, hidden=True, help="Make the version SKILL, or the one before it, current again."
-)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@by_option()
-@command_options
-def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: bool, by: str) -> None:
-    """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
-
-    `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
-    versions are retired, not deleted.
-    """
-    if to or rollback:
-        _roll_back(ctx, to or reference, by=by, yes=yes)
-        return
-    ctx.caller.require_person("undo")
-    last = ctx.memory.reviews.undoable(reference)
-    stored = ctx.memory.version(last[0].version_id)
-    name = stored.version.name
-    ctx.require_yes("Undo this?", *_move_lines(name, last), yes=yes)
-    moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
-    others = ctx.memory.archive.namesakes(stored)
-    document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
-    ctx.report(document, *_move_lines(name, moves), lambda: namesake_lines(others))
-
-
-def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:
-    ctx.caller.require_person("rollback")
-    stored = ctx.memory.version(reference)
-    if not stored.version.id.startswith(reference):
-        versions = ctx.memory.archive.versions(stored.skill.id)
-        earlier = [s for s in versions if s.sequence < stored.sequence and _was_in_use(ctx, s)]
-        if not earlier:
-            message = f"`{stored.version.name}` has no earlier version that was in use"
-            hint = "`tacit skills show NAME` lists its versions"
-            raise Mistake(message, code="no_earlier_version", hint=hint)
-        stored = earlier[-1]
-    if not _was_in_use(ctx, stored):
-        short = stored.version.id[:10]
-        message = f"{short} was never approved, so it cannot become current by a rollback"
-        raise GateRefusal(message, code="never_approved", hint=f"run `tacit review {short}`")
-    name, short = safe(stored.version.name), stored.version.id[:10]
-    line = f"[bold]{name}[/bold]: {short} becomes current, and later versions are retired"
-    ctx.require_yes("Go back to it?", line, yes=yes)
-    moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
-    ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
-
-
-def _was_in_use(ctx: CommandContext, stored: StoredVersion) -> bool:
-    return stored.status in RECALLABLE or any(
-        move.after in RECALLABLE for move in ctx.memory.archive.transitions(stored.version.id)
-    )
-
-
-def _move_lines(name: str, moves: Sequence[Transition]) -> Iterator[str]:
-    for move in moves:
-        line = f"[bold]{safe(name)}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
-        yield f"{line}  [dim]{safe(stored_reason(move.reason))}[/dim]"

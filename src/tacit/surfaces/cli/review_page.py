@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-import click
 from rich.markup import escape
 from rich.panel import Panel
 
@@ -19,7 +19,7 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import WAITING
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
-from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent, SkillVersion
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, OWN_PREFIX, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
@@ -30,12 +30,13 @@ from tacit.gate.review_rules import has_severe_findings, tool_keys
 from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
+    Snippet,
     outside_fields,
     outside_sources,
     support_of,
     text_of_source,
 )
-from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, ask_key, clean, counted, one_line
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
 from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
@@ -47,6 +48,16 @@ SHOWN_EFFECTS = 12
 SHOWN_LOST = 8
 SHOWN_SOURCES = 12
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
+_BRIEF_ABOUT, _BRIEF_LINES, _BRIEF_SNIPPETS = 2, 4, 2
+"""Lines of a description and of a text, and places in sessions, that a page shows at first."""
+_NOT_READ = frozenset({"steps", "signature", "cues", "tags", "category"})
+"""Fields that a page shows in another way, or that only programs read."""
+_EXPECTED = frozenset({"external_text", "standing_order", "model_wording"})
+"""Rules of findings that a page tells in another way: by what is to be confirmed, and by its kind."""
+_HEADINGS = {
+    Kind.NORM: "Rules", Kind.PREFERENCE: "Preferences", Kind.FACT: "About the project", Kind.LESSON: "Fixes",
+    Kind.PROCEDURE: "Procedures",
+}  # fmt: skip
 _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
@@ -54,6 +65,79 @@ _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 def show_candidate(ctx: CommandContext, stored: StoredVersion) -> None:
     """Print one candidate as a reviewer needs it."""
     print_parts(ctx.console, candidate_parts(ctx, stored))
+
+
+def show_briefly(ctx: CommandContext, stored: StoredVersion) -> bool:
+    """Print one candidate in at most twelve lines; return whether all of its text from outside was among them.
+
+    All of it is printed where something grave was found, and of what no session shows.
+    """
+    version = stored.version
+    examination = ctx.memory.reviews.examine(version.id)
+    support = support_of(ctx.memory.context, version)
+    is_grave = bool(grave_ones(ctx, stored, examination)) or is_withheld(version.content)
+    if is_grave or not support.attempts:
+        show_candidate(ctx, stored)
+        return True
+    width = max(40, ctx.console.width - 2)
+    lines, is_complete = _brief_text(ctx, stored, width=width)
+    lines += [line for snippet in support.snippets[:_BRIEF_SNIPPETS] if (line := _snippet_line(ctx, snippet))]
+    if support.doubts:
+        lines.append(f"[yellow]Doubtful:[/yellow] {'; '.join(DOUBTS[doubt] for doubt in support.doubts)}.")
+    findings = [each for each in findings_of(ctx, stored, examination) if each.rule not in _EXPECTED]
+    for finding in findings[:1]:
+        more = f" [dim](and {len(findings) - 1} more: v)[/dim]" if len(findings) > 1 else ""
+        text = safe(one_line(f"{finding.severity}: {finding.message}", width))
+        lines.append(f"[{_STYLE[finding.severity]}]{text}[/]{more}")
+    if examination.external_values:
+        values = ", ".join(f"`{each.value}`" for each in examination.external_values)
+        lines.append(f"[yellow]To confirm one by one:[/yellow] {safe(one_line(values, width))}")
+    seen = f"seen in {counted(support.attempts, 'session')}"
+    head = f"[bold]{safe(version.name)}[/bold]  [dim]{seen}; agents see it {moment(version.content)}[/dim]"
+    print_parts(ctx.console, [head, *lines])
+    return is_complete
+
+
+def _brief_text(ctx: CommandContext, stored: StoredVersion, *, width: int) -> tuple[list[str], bool]:
+    """Return the description and the first lines of the text or of its changes, and whether nothing from outside is cut."""
+    version, content = stored.version, stored.version.content
+    before = ctx.memory.reviews.last_approved(stored)
+    about = textwrap.wrap(clean(content.description), width)
+    if before is not None and before[0].version.id != version.id:
+        about = [f"A new version of what is in use ({before[0].version.id[:10]}):"]
+        changes = difference(before[0].version.content, content).splitlines()
+        text = [line for line in changes if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    else:
+        text = list(_text_lines(content))
+    shown = about[:_BRIEF_ABOUT] + [one_line(line, width) for line in text[:_BRIEF_LINES]]
+    cut = len(about) > _BRIEF_ABOUT or len(text) > _BRIEF_LINES
+    lines = [safe(line) for line in shown]
+    if cut or any(line.endswith("…") for line in shown):
+        lines[-1] += " [dim](more: v)[/dim]"
+    if version.provenance.made_by.startswith(OWN_PREFIX) and not version.provenance.model:
+        return lines, True  # its own wording says the same again: what is from outside are the values to confirm
+    whole = " ".join((" ".join(about[:_BRIEF_ABOUT]), *shown))
+    outside = outside_fields(version)
+    texts = (text for path, text in field_texts(content) if path in outside and path not in ("tags", "category"))
+    return lines, all(" ".join(clean(line).split()) in whole for text in texts for line in text.splitlines())
+
+
+def _text_lines(content: SkillContent) -> Iterator[str]:
+    """Yield what an agent reads of a skill besides its description, a line each, steps counted from 1."""
+    if content.signature:
+        yield f"error: {content.signature}"
+    for number, step in enumerate(content.steps, start=1):
+        command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
+        yield f"{number}. {step.text}" + (f"  $ {command}" if command and command not in step.text else "")
+    said = {content.name, content.description, content.signature}
+    for path, text in field_texts(content):
+        if path.partition(".")[0] not in _NOT_READ:
+            yield from (line for line in text.splitlines() if line.strip() and line not in said)
+
+
+def heading_of(stored: StoredVersion) -> str:
+    """Return the heading above versions of a kind in the review."""
+    return _HEADINGS.get(stored.version.content.kind, "Others")
 
 
 def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:
@@ -128,13 +212,16 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     yield f"[bold]Why:[/bold] {seen}; agents see it {when}{before}."
     if scope.level in (Level.TEAM, Level.SESSION):
         yield f"[yellow]Only {safe(str(scope))} sees it.[/yellow] All sessions: tacit promote {version.id[:10]}"
-    for snippet in support.snippets:
-        when = f"{snippet.at:%Y-%m-%d} " if snippet.at else ""
-        failed = " [red]failed[/red]" if snippet.failed else ""
-        text = escape(clean(one_line(snippet.text, max(40, ctx.console.width - 30))))
-        yield f"  [dim]{when}{snippet.who}:[/dim] {text}{failed}"
+    yield from (_snippet_line(ctx, snippet) for snippet in support.snippets)
     for doubt in support.doubts:
         yield f"[yellow]Doubtful:[/yellow] {DOUBTS[doubt]}."
+
+
+def _snippet_line(ctx: CommandContext, snippet: Snippet) -> str:
+    when = f"{snippet.at:%Y-%m-%d} " if snippet.at else ""
+    failed = " [red]failed[/red]" if snippet.failed else ""
+    text = escape(clean(one_line(snippet.text, max(40, ctx.console.width - 30))))
+    return f"  [dim]{when}{snippet.who}:[/dim] {text}{failed}"
 
 
 def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:
@@ -293,12 +380,10 @@ class Reply(StrEnum):
 
 def ask(ctx: CommandContext, question: str) -> Reply:
     """Ask a yes-or-no question with a way out; Enter means no."""
-    words = {"y": Reply.YES, "yes": Reply.YES, "n": Reply.NO, "no": Reply.NO, "q": Reply.QUIT}
-    known = click.Choice([*words, "?"], case_sensitive=False)
     while True:
-        typed = click.prompt(f"{question} [y/N]", default="n", show_default=False, show_choices=False, type=known)
-        if typed != "?":
-            return words[typed]
+        key = ask_key(f"{question} [y/N]:", "ynq?\n").lower()
+        if key != "?":
+            return Reply.NO if key == "\n" else Reply(key)
         ctx.console.print("[dim]y: yes, I know this one.  n: no.  q: stop here.[/dim]")
 
 

@@ -37,6 +37,7 @@ from tacit.surfaces.cli.views import (
     NAMESAKES,
     colored_difference,
     difference,
+    move_lines,
     namesake_lines,
     reliability_fields,
     skill_lines,
@@ -484,3 +485,60 @@ def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent])
         yield f"{event.at:%Y-%m-%d %H:%M}  {event.version_id[:10]}  {_what_cell(event)}{by}"
         if event.why:
             yield Padding(_why_cell(event), (0, 0, 0, 18))
+
+
+@click.command()
+@click.argument("reference", metavar="SKILL")
+@click.option("--to", default="", metavar="VERSION", help="Make this earlier version current again.")
+@click.option(
+    "--rollback", is_flag=True, hidden=True, help="Make the version SKILL, or the one before it, current again."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@by_option()
+@command_options
+def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: bool, by: str) -> None:
+    """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
+
+    `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
+    versions are retired, not deleted.
+    """
+    if to or rollback:
+        _roll_back(ctx, to or reference, by=by, yes=yes)
+        return
+    ctx.caller.require_person("undo")
+    last = ctx.memory.reviews.undoable(reference)
+    stored = ctx.memory.version(last[0].version_id)
+    name = stored.version.name
+    ctx.require_yes("Undo this?", *move_lines(name, last), yes=yes)
+    moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
+    others = ctx.memory.archive.namesakes(stored)
+    document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
+    ctx.report(document, *move_lines(name, moves), lambda: namesake_lines(others))
+
+
+def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:
+    ctx.caller.require_person("rollback")
+    stored = ctx.memory.version(reference)
+    if not stored.version.id.startswith(reference):
+        versions = ctx.memory.archive.versions(stored.skill.id)
+        earlier = [s for s in versions if s.sequence < stored.sequence and _was_in_use(ctx, s)]
+        if not earlier:
+            message = f"`{stored.version.name}` has no earlier version that was in use"
+            hint = "`tacit skills show NAME` lists its versions"
+            raise Mistake(message, code="no_earlier_version", hint=hint)
+        stored = earlier[-1]
+    if not _was_in_use(ctx, stored):
+        short = stored.version.id[:10]
+        message = f"{short} was never approved, so it cannot become current by a rollback"
+        raise GateRefusal(message, code="never_approved", hint=f"run `tacit review {short}`")
+    name, short = safe(stored.version.name), stored.version.id[:10]
+    line = f"[bold]{name}[/bold]: {short} becomes current, and later versions are retired"
+    ctx.require_yes("Go back to it?", line, yes=yes)
+    moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
+    ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
+
+
+def _was_in_use(ctx: CommandContext, stored: StoredVersion) -> bool:
+    return stored.status in RECALLABLE or any(
+        move.after in RECALLABLE for move in ctx.memory.archive.transitions(stored.version.id)
+    )

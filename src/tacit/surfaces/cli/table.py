@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "propose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill that you or an agent wrote"),
     "promote": ("tacit.surfaces.cli.promote", LIBRARY, "Make a skill available beyond this project"),
     "tend": ("tacit.surfaces.cli.tend", LIBRARY, "Find outdated, useless and duplicate skills"),
-    "undo": ("tacit.surfaces.cli.review", LIBRARY, "Undo the last change to a skill"),
+    "undo": ("tacit.surfaces.cli.skills", LIBRARY, "Undo the last change to a skill"),
     "record": ("tacit.surfaces.cli.record", PROOF, "Record the outcome of a use, or feedback on it"),
     "eval": ("tacit.features.evaluate.commands", PROOF, "Measure whether skills help"),
     "check": ("tacit.features.scan.commands", FEATURES, "Scan skills for dangerous content"),

@@ -20,6 +20,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.maintain.reason_text import stored_reason
 from tacit.render.skill_md import MARKER, PREFIX
 from tacit.surfaces.cli.report import Column, Columns, clean, fields, one_line, safe
 
@@ -180,3 +181,10 @@ def colored_difference(before: SkillContent, after: SkillContent) -> Syntax:
     """Return a unified diff of two skills in colour."""
     text = clean(difference(before, after)) or "no difference"
     return Syntax(text, "diff", background_color="default", word_wrap=True)
+
+
+def move_lines(name: str, moves: Sequence[Transition]) -> Iterator[str]:
+    """Yield changes of a skill's status, with their reasons."""
+    for move in moves:
+        line = f"[bold]{safe(name)}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
+        yield f"{line}  [dim]{safe(stored_reason(move.reason))}[/dim]"

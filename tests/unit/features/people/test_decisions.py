@@ -148,15 +148,6 @@ def test_no_record_moves_what_reaches_out_or_rests_on_an_agents_word(loop: Tacit
     assert [each.stored.version.name for each in queue] == ["nut", "lamp", "hinge", "bolt"]
 
 
-def test_a_page_is_seen_by_whom_it_was_shown_to(loop: Tacit) -> None:
-    waiting = proposed(loop, lesson("lint-first"))
-    People(loop).queue([waiting], "ann")
-    assert not People(loop).has_seen(waiting, "ann"), "a queue shows no page"
-    People(loop).show(waiting, "ann")
-    assert People(loop).has_seen(waiting, "ann")
-    assert not People(loop).has_seen(waiting, "bob")
-
-
 def test_for_somebody_unknown_the_queue_stays_as_it_is(loop: Tacit) -> None:
     for name in ("one", "two", "three"):
         proposed(loop, lesson(name, f"Something about {name} and nothing else."))
