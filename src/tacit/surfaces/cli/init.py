@@ -140,10 +140,9 @@ def init(
     reading = offered_reading(ctx, [client.name for client in asked])
     if reading and written and not yes and ctx.can_ask:
         reading = ask_for_reading(ctx, reading)
-    changed = {change.file.client for change in changes if written and change.is_change}
-    steps = [_CODEX_NEXT] if "codex" in changed else []
-    steps += _NEXT if changed else ()
-    _report_changes(ctx, planned, written=written, left=left, steps=steps, reading=reading)
+    _report_changes(
+        ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else (), reading=reading
+    )
 
 
 @click.command()
@@ -215,6 +214,11 @@ def uninstall(
     if any(change.problem for change in changes):
         hint = "fix them and run it again, or edit them by hand"
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
+
+
+def _next_steps(changes: Sequence[SettingsChange]) -> list[str]:
+    changed = {change.file.client for change in changes if change.is_change}
+    return [*([_CODEX_NEXT] if "codex" in changed else []), *(_NEXT if changed else ())]
 
 
 def _set_up_meaning(ctx: CommandContext, *, alone: bool, dry_run: bool, yes: bool) -> None:
