@@ -137,9 +137,7 @@ def init(
         apply_changes(changes, record, ctx.environment.home, at=time.time())
         _mark_connected(ctx, everywhere=user, here=bool(clients))
         left = _choose(ctx, asked, channel) if channel else []
-    reading = offered_reading(ctx, [client.name for client in asked])
-    if reading and written and not yes and ctx.can_ask:
-        reading = ask_for_reading(ctx, reading)
+    reading = _reading(ctx, asked, asks=written and not yes and ctx.can_ask)
     _report_changes(
         ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else (), reading=reading
     )
@@ -214,6 +212,11 @@ def uninstall(
     if any(change.problem for change in changes):
         hint = "fix them and run it again, or edit them by hand"
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
+
+
+def _reading(ctx: CommandContext, clients: Sequence[Client], *, asks: bool) -> ReadingCost | None:
+    offered = offered_reading(ctx, [client.name for client in clients])
+    return ask_for_reading(ctx, offered) if offered and asks else offered
 
 
 def _next_steps(changes: Sequence[SettingsChange]) -> list[str]:
