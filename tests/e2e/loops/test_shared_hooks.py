@@ -1,8 +1,9 @@
-"""A teammate clones a project whose hooks are committed: without Tacit nothing is disturbed, and with it the hooks fire."""
+"""Hooks disturb nobody: a teammate without Tacit, whoever removed the package, and repositories that are not connected."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,55 @@ def test_committed_hooks_fire_where_tacit_is_installed(teammate: World) -> None:
     teammate.learned()
     stats = teammate.tacit("stats")
     assert stats["learned"] == 1
+
+
+def test_hooks_of_a_removed_package_are_silent(world: World, tmp_path: Path) -> None:
+    alone = closing_may(World.made(tmp_path / "alone", world.client, world.model))
+    world.install_tacit()
+    world.init()
+    (world.home / ".local" / "bin" / "tacit").unlink()
+    after = closing_may(world)
+    assert course(after) == course(alone)
+    assert complaints(after) == complaints(alone)
+    assert "tacit" not in after.err
+
+
+def test_a_repository_that_is_not_connected_gets_nothing(world: World, tmp_path: Path) -> None:
+    world.install_tacit()
+    world.init()
+    other = World(client=world.client, model=world.model, home=world.home, project=tmp_path / "other")
+    ledger.lay_out(other.project)
+    other.git("init", "-q", "-b", "main")
+    other.commit("ledger")
+    session = closing_may(other)
+    assert not (other.project / ".tacit").exists()
+    assert not any("[tacit]" in request.told for request in session.requests)
+    other.assert_undisturbed(session)
+
+
+def test_after_export_commit_and_uninstall_nothing_is_changed(world: World) -> None:
+    world.install_tacit()
+    world.init()
+    for month in ("2026-04", "2026-05"):
+        moves = ledger.long_way(month)
+        assert world.session(ledger.task(month), lambda _, moves=moves: moves).code == 0  # type: ignore[misc]
+        world.forget_build()
+    waits = world.learned(trajectories=2)
+    world.approve(waits[0]["version_id"])
+    world.commit("two months")
+    exported = world.person.run("skills", "export", "--all", "--to", ".claude/skills")
+    assert exported.code == 0, exported
+    world.commit("skills")
+    skill = world.project / ".claude" / "skills" / waits[0]["name"] / "SKILL.md"
+    assert skill.exists()
+    done = world.person.run("uninstall", "--yes")
+    assert done.code == 0, done
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=world.project, capture_output=True, text=True, check=True
+    )
+    assert status.stdout == ""
+    assert skill.exists()
+    assert not (world.project / ".claude" / "settings.local.json").exists()
 
 
 def closing_may(world: World) -> Session:

@@ -60,8 +60,12 @@ class ProseRule:
 def broken_rules(rules: tuple[ProseRule, ...], meaning: Meaning) -> Iterator[tuple[ProseRule, tuple[int, int]]]:
     """Yield the rules that a sentence breaks, each name once, with the characters they match."""
     reported: set[str] = set()
+    begins: dict[tuple[str, ...], bool] = {}  # many rules begin with the same words, which most sentences lack
     for rule in rules:
-        if rule.id not in reported and (span := rule.span(meaning)) is not None:
+        first = rule.chains[0][0]
+        if first not in begins:
+            begins[first] = meaning.contains_any(*first)
+        if begins[first] and rule.id not in reported and (span := rule.span(meaning)) is not None:
             reported.add(rule.id)
             yield rule, span
 

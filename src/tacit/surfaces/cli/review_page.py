@@ -109,17 +109,24 @@ def _brief_text(ctx: CommandContext, stored: StoredVersion, *, width: int) -> tu
         text = [line for line in changes if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     else:
         text = list(_text_lines(content))
+        if _is_own_wording(version) and content.steps:
+            text = text[: len(content.steps) + bool(content.signature)]  # the body says the same again
     shown = about[:_BRIEF_ABOUT] + [one_line(line, width) for line in text[:_BRIEF_LINES]]
     cut = len(about) > _BRIEF_ABOUT or len(text) > _BRIEF_LINES
     lines = [safe(line) for line in shown]
     if cut or any(line.endswith("…") for line in shown):
         lines[-1] += " [dim](more: v)[/dim]"
-    if version.provenance.made_by.startswith(OWN_PREFIX) and not version.provenance.model:
-        return lines, True  # its own wording says the same again: what is from outside are the values to confirm
+    if _is_own_wording(version):
+        return lines, True  # what is from outside are the values to confirm
     whole = " ".join((" ".join(about[:_BRIEF_ABOUT]), *shown))
     outside = outside_fields(version)
     texts = (text for path, text in field_texts(content) if path in outside and path not in ("tags", "category"))
     return lines, all(" ".join(clean(line).split()) in whole for text in texts for line in text.splitlines())
+
+
+def _is_own_wording(version: SkillVersion) -> bool:
+    """Whether Tacit worded all of it from counts, so that its body repeats its description and steps."""
+    return version.provenance.made_by.startswith(OWN_PREFIX) and not version.provenance.model
 
 
 def _text_lines(content: SkillContent) -> Iterator[str]:

@@ -140,7 +140,7 @@ _STAND_IN = (
     'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
     f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; esac; done'
 )
-"""An MCP server in shell that offers nothing, so that no client reports a failed one to somebody without Tacit."""
+"""An MCP server in shell that offers nothing, so that no client reports a failed one where Tacit is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,9 @@ class Launcher:
         if self.shared:
             able = f"{_GUARD} && tacit mcp --check >/dev/null 2>&1"
             return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_STAND_IN}"]
-        return self.words[0], [*self.words[1:], "mcp", "--client", client]
+        # Where this installation was removed, a server that offers nothing answers.
+        own = shlex.join((*self.words, "mcp", "--client", client))
+        return "sh", ["-c", f"[ -x {shlex.quote(self.words[0])} ] && exec {own}; {_STAND_IN}"]
 
 
 SHARED = Launcher(words=("tacit",), shared=True)

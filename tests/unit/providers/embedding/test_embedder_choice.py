@@ -50,7 +50,7 @@ def test_none_needs_nothing(home):
 
 def test_auto_is_silent_where_nothing_is_installed_and_says_why_when_asked(home, cache):
     assert open_embedder("auto", home=home, hub_cache=cache) is None
-    assert str(home / "embedders") in why_none(home, hub_cache=cache)
+    assert "tacit init --meaning" in why_none(home, hub_cache=cache)
 
 
 def test_auto_passes_over_what_is_broken_and_the_survey_tells_of_it(home, cache):
