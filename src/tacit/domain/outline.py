@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-OUTLINE_VERSION = 3
+OUTLINE_VERSION = 4
 """Of the way outlines are made; one of another version is made anew."""
 
 
@@ -23,6 +23,8 @@ class Move:
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     worked: bool = True
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What its answer said: other attempts may show that it only looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

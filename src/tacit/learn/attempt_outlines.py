@@ -100,14 +100,26 @@ def _moves_and_readings(actions: Sequence[ToolCall]) -> tuple[tuple[Move, ...], 
 
 
 def _move(action: ToolCall) -> Move:
-    return Move(index=action.index, tool=action.step.tool, arguments=_arguments(action), worked=action.worked)
+    return Move(
+        index=action.index,
+        tool=action.step.tool,
+        arguments=_arguments(action),
+        worked=action.worked,
+        facts=_facts(action) if action.kind is ToolKind.FUNCTION and action.worked else {},
+    )
 
 
 def _reading(action: ToolCall, *, after: int) -> Reading:
+    return Reading(
+        index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=_facts(action), after=after
+    )
+
+
+def _facts(action: ToolCall) -> dict[str, tuple[str, ...]]:
     kept = dict(list(facts(action.step.observation).items())[:MAX_FACTS])
     if "\\u" in action.step.observation:  # an escaped secret is recognised only after decoding
         kept = {key: tuple(redact(value).text for value in values) for key, values in kept.items()}
-    return Reading(index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=kept, after=after)
+    return kept
 
 
 def _arguments(action: ToolCall) -> Mapping[str, Any]:

@@ -52,7 +52,7 @@ def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -
 def test_what_was_known_is_what_was_read_before_the_first_move() -> None:
     seen = outline("", reading(0, pump="idle"), move(), reading(1, pump="running"))
     assert known_facts(seen) == {"check": {"pump": ("idle",)}}
-    found = attempt_record(seen, ["mend"])
+    found = attempt_record(seen, [("mend", 0)])
     assert (found.took, found.final) == (frozenset({"mend"}), {"check": {"pump": ("running",)}})
 
 
@@ -63,9 +63,13 @@ def test_the_same_look_taken_again_replaces_the_first_and_another_adds_to_it() -
     assert known_facts(again)["check"] == {"pump": ("running",), "vents": ("open",)}
 
 
-def test_a_look_between_two_moves_is_neither_before_nor_after() -> None:
-    found = attempt_record(outline("", move(1), reading(1, pump="idle"), move(3)), ["mend"])
-    assert (found.known, found.final) == ({}, None)
+def test_a_first_look_between_two_moves_is_known_but_was_no_reason_for_the_first() -> None:
+    found = attempt_record(
+        outline("", move(1), reading(1, pump="idle"), move(3, "prime")), [("mend", 0), ("prime", 1)]
+    )
+    assert (found.known, found.final) == ({"check": {"pump": ("idle",)}}, None)
+    assert found.is_late("check", "mend")
+    assert not found.is_late("check", "prime")
 
 
 def test_without_a_move_nothing_is_final() -> None:
@@ -73,10 +77,10 @@ def test_without_a_move_nothing_is_final() -> None:
 
 
 def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> None:
-    same = [attempt_record(outline("", reading(0, pump="idle"), move()), ["mend"]) for _ in range(3)]
-    other = attempt_record(outline("", reading(0, pump="running"), move()), ["mend"])
+    same = [attempt_record(outline("", reading(0, pump="idle"), move()), [("mend", 0)]) for _ in range(3)]
+    other = attempt_record(outline("", reading(0, pump="running"), move()), [("mend", 0)])
     failed = dataclasses.replace(same[0], succeeded=not same[0].succeeded)
-    blind = attempt_record(outline("", move()), ["mend"])
+    blind = attempt_record(outline("", move()), [("mend", 0)])
     assert distinct_attempts([*same, other, failed, blind, blind]) == [same[0], other, failed, blind, blind]
     assert distinct_attempts([]) == []
 

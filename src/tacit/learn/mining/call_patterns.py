@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from tacit.domain.outline import Outline
+from tacit.domain.outline import Move, Outline, Reading
+from tacit.text.facts import comparable
 
 MIN_SUPPORT = 3
 """Attempts before anything counts as general. Smaller: chance passes for a pattern; larger: more attempts are needed."""
@@ -73,7 +74,13 @@ class CallPatterns:
 
     def sequence(self, outline: Outline) -> list[str]:
         """Return the keys of the patterns that an attempt made, in order."""
-        return [self.keys[tokens] for tokens, _ in parse(_tokens(outline, self.splitting), self.keys)]
+        return [key for key, _ in self.occurrences(outline)]
+
+    def occurrences(self, outline: Outline) -> list[tuple[str, int]]:
+        """Return the keys of the patterns that an attempt made, in order, each with the position of its first move."""
+        return [
+            (self.keys[tokens], places[0]) for tokens, places in parse(_tokens(outline, self.splitting), self.keys)
+        ]
 
 
 def find_patterns(group: Group) -> CallPatterns:
@@ -249,7 +256,94 @@ def groups_of(outlines: Sequence[Outline]) -> list[Group]:
         tools = _tools_of_project(outline)
         if outline.moves and tools:
             gathered.setdefault(root_of(parent, tools[0]), []).append(outline)
-    return [Group(tuple(members)) for members in gathered.values()]
+    return [Group(_with_looks_found(members)) for members in gathered.values()]
+
+
+_LOOKED_IN = 0.9
+"""The share of successes that call a tool which only looks: repairs are made where something was seen, looks always."""
+_LOOK_EXPLAINS = 0.9
+"""The share of attempts in which its answer must go with another tool's use. Smaller: what always changes something is taken
+for a look; larger: a few odd attempts hide one."""
+
+
+def _with_looks_found(outlines: Sequence[Outline]) -> tuple[Outline, ...]:
+    """Return attempts in which tools that the names do not show to look, but the answers do, are readings.
+
+    Such a tool is called in nearly every success, and what it answered first goes with whether another tool was used later
+    (`op_17` says "stuck" where `op_40` follows, else "open"); or it says one thing first and another at the end, always.
+    """
+    successes = [outline for outline in outlines if outline.success]
+    tools = Counter(tool for outline in successes for tool in {move.tool for move in outline.moves})
+    usual = [tool for tool, count in sorted(tools.items()) if count >= max(MIN_SUPPORT, _LOOKED_IN * len(successes))]
+    looks = {tool for tool in usual if _only_looks(tool, successes)}
+    return tuple(_as_readings(outline, looks) for outline in outlines) if looks else tuple(outlines)
+
+
+def _only_looks(tool: str, successes: Sequence[Outline]) -> bool:
+    answers: dict[tuple[str, str], list[tuple[str, frozenset[str]]]] = {}
+    changed: Counter[tuple[str, str, str]] = Counter()
+    for outline in successes:
+        calls = [(at, move) for at, move in enumerate(outline.moves) if move.tool == tool and move.facts]
+        if not calls:
+            continue
+        (at, first), (_, last) = calls[0], calls[-1]
+        later = frozenset(move.tool for move in outline.moves[at + 1 :] if move.tool != tool)
+        for key, values in first.facts.items():
+            for value in values:
+                answers.setdefault((key, value), []).append((outline.trajectory_id, later))
+            if len(values) == 1 and values != last.facts.get(key, values):
+                changed[key, values[0], last.facts[key][0]] += 1
+    if any(count >= _LOOKED_IN * len(successes) for count in changed.values()):
+        return True
+    return any(_explains(told, successes) for told in [*answers.values(), *_sides(tool, successes)])
+
+
+def _sides(tool: str, successes: Sequence[Outline]) -> Iterator[list[tuple[str, frozenset[str]]]]:
+    """Yield, for each number that a tool shows first, the attempts with a smaller one than each gap between two others."""
+    shown: dict[str, list[tuple[float, str, frozenset[str]]]] = {}
+    for outline in successes:
+        at, first = next(((at, move) for at, move in enumerate(outline.moves) if move.tool == tool), (0, None))
+        later = frozenset(move.tool for move in outline.moves[at + 1 :] if move.tool != tool)
+        for key, values in first.facts.items() if first else ():
+            number = comparable(values) if len(values) == 1 else None
+            if number and isinstance(number[1], float):
+                shown.setdefault(key, []).append((number[1], outline.trajectory_id, later))
+    for rows in shown.values():
+        ordered = sorted(rows, key=lambda row: row[:2])
+        for at in range(2, len(ordered) - 1):
+            yield [row[1:] for row in ordered[:at]]
+
+
+def _explains(told: Sequence[tuple[str, frozenset[str]]], successes: Sequence[Outline]) -> bool:
+    """Whether some tool is used in nearly all attempts with an answer and hardly any without, or the other way round."""
+    with_it = {identity for identity, _ in told}
+    others = [
+        frozenset(move.tool for move in outline.moves) for outline in successes if outline.trajectory_id not in with_it
+    ]
+    rows = [later for _, later in told]
+    if min(len(rows), len(others)) < 2:
+        return False
+    for tool in frozenset().union(*rows, *others):
+        used = sum(tool in row for row in rows) + sum(tool not in row for row in others)
+        total = len(rows) + len(others)
+        if used >= _LOOK_EXPLAINS * total or used <= (1 - _LOOK_EXPLAINS) * total:
+            return any(tool in row for row in [*rows, *others]) and not all(tool in row for row in [*rows, *others])
+    return False
+
+
+def _as_readings(outline: Outline, looks: Collection[str]) -> Outline:
+    moves: list[Move] = []
+    readings: list[Reading] = []
+    for each in sorted([*outline.moves, *outline.readings], key=lambda one: one.index):
+        if isinstance(each, Move) and each.tool not in looks:
+            moves.append(each)
+        elif isinstance(each, Reading) or each.worked:
+            readings.append(
+                Reading(
+                    index=each.index, tool=each.tool, arguments=each.arguments, facts=each.facts, after=len(moves)
+                )
+            )
+    return replace(outline, moves=tuple(moves), readings=tuple(readings))
 
 
 def _tools_of_project(outline: Outline) -> list[str]:

@@ -111,7 +111,7 @@ def _candidates(
     patterns = sorted(data.patterns.patterns, key=lambda pattern: place[pattern.key])
     names = {pattern.key: known_as[data.group.ids[0], pattern.key] for pattern in patterns}
     attempts = [
-        attempt_record(outline, data.patterns.sequence(outline))
+        attempt_record(outline, data.patterns.occurrences(outline))
         for outline in data.group.outlines[-MAX_COMPARED:]
         if outline.success is not None
     ]

@@ -47,7 +47,7 @@ CHANCE = 0.05
 MAX_AGAINST = 0.25
 """The successes in a case without the pattern, relative to those with it. Larger: cases that often do not apply."""
 CLEAR_LINK = 0.6
-"""A predicate whose words are this close to the pattern's own needs no statistical margin."""
+"""A predicate whose words are this close to the pattern's own needs no statistical margin, unless its threshold was chosen."""
 
 
 def ending_patterns(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
@@ -101,8 +101,9 @@ def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
         compared = (succeeded_mask | taken if pattern in ending else succeeded_mask) & counted
         others = compared & ~taken
         enough = min(CONTRASTED, others.bit_count())
+        late = {reading: _mask(attempt.is_late(reading, pattern) for attempt in ordered) for reading in readings}
         fair = [
-            (predicate, mask)
+            (predicate, mask if predicate.of_task else mask & ~late[predicate.reading])
             for predicate, mask in table
             if predicate.of_task or (took_reading[predicate.reading] & others).bit_count() >= enough
         ]
@@ -175,26 +176,51 @@ class _CaseSearch:
         left, compared = self._with_pattern, self._compared
         while left and self._table:
             bits_without_rule = _entropy_bits(compared.bit_count(), left.bit_count())
-            rules = [rule for rule in self._find_rules(left, compared) if self._is_reliable(rule, bits_without_rule)]
-            if not rules:
+            found = self._find_rules(left, compared)
+            whole = [rule for rule in found if self._explains_all(rule, left)]
+            rules = [rule for rule in found if self._is_reliable(rule, left, bits_without_rule)]
+            if not rules and not (rules := self._only_explanation(whole)):
                 break
-            best = rules[0]
-            alike = [rule for rule in rules if _is_near_equal(rule, best, compared)]
-            chosen.append(alike)
+            # One reading that explains everything is no accident of closer words.
+            best = next((rule for rule in rules if rule in whole), rules[0])
+            chosen.append([rule for rule in rules if _is_near_equal(rule, best, compared)])
             left &= ~best.covers
             compared &= ~best.covers
         return chosen
 
-    def _is_reliable(self, rule: _Rule, bits_without_rule: float) -> bool:
-        """Whether a rule saves bits; or nothing contradicts it, and its words or the statistics confirm it."""
+    def _explains_all(self, rule: _Rule, left: int) -> bool:
+        """Whether one predicate on a reading holds in all attempts with the pattern and in no other."""
+        of_reading = len(rule.predicates) == 1 and not rule.predicates[0].of_task
+        return of_reading and not rule.against and not left & ~rule.covers
+
+    def _only_explanation(self, whole: Sequence[_Rule]) -> list[_Rule]:
+        """Return the rules of the only reading that explains everything, unless chance gives one of its predicates."""
+        stated = [rule for rule in whole if not rule.predicates[0].is_threshold]
+        readings = {rule.predicates[0].reading for rule in stated}
+        if len(readings) != 1:
+            return []
+        takers, everyone = self._with_pattern.bit_count(), self._compared.bit_count()
+        tried = {
+            mask & self._compared
+            for predicate, mask in self._table
+            if predicate.reading in readings and not predicate.is_threshold
+        }
+        alike = sum(mask.bit_count() == takers for mask in tried)
+        return stated if alike / comb(everyone, takers) < CHANCE else []
+
+    def _is_reliable(self, rule: _Rule, left: int, bits_without_rule: float) -> bool:
+        """Whether a rule saves bits; or nothing contradicts it, and the statistics, or its words if it leaves nothing, confirm it."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
         if rule.bits < bits_without_rule and rule.support > 1:
             return True
         if rule.against:
             return False
-        return self._is_hardly_chance(rule) or any(
-            self._word_links[predicate] >= CLEAR_LINK and not predicate.of_task for predicate in rule.predicates
+        if self._is_hardly_chance(rule):
+            return True
+        return not left & ~rule.covers and any(
+            self._word_links[predicate] >= CLEAR_LINK and not (predicate.of_task or predicate.is_threshold)
+            for predicate in rule.predicates
         )
 
     def _is_hardly_chance(self, rule: _Rule) -> bool:
@@ -302,16 +328,25 @@ def _mask(flags: Iterable[bool]) -> int:
     return value
 
 
-def attempt_record(outline: Outline, took: Sequence[str]) -> AttemptRecord:
-    """Return an attempt with what it read before its moves, its patterns, and what it read after them."""
+def attempt_record(outline: Outline, made: Sequence[tuple[str, int]]) -> AttemptRecord:
+    """Return an attempt with what it read first, its patterns (key and position of the first move), and its last readings."""
     last = len(outline.moves)
     after = [reading for reading in outline.readings if last and reading.after == last]
+    begun: dict[str, int] = {}
+    for pattern, place in made:
+        begun.setdefault(pattern, place)
+    seen: dict[str, int] = {}
+    for reading in outline.readings:
+        seen.setdefault(reading.tool, reading.after)
     return AttemptRecord(
-        known=known_facts(outline),
+        known=_first_facts(outline),
         task=outline.task,
-        took=frozenset(took),
+        took=frozenset(begun),
         succeeded=bool(outline.success),
         final=_facts(after, outline.task) if after else None,
+        seen_after=seen,
+        begun_after=begun,
+        moves=last,
     )
 
 
@@ -351,6 +386,14 @@ def _same_situation(left: AttemptRecord, right: AttemptRecord) -> bool:
 def known_facts(outline: Outline) -> dict[str, Facts]:
     """Return what was known before the first move."""
     return _facts([reading for reading in outline.readings if reading.after == 0], outline.task)
+
+
+def _first_facts(outline: Outline) -> dict[str, Facts]:
+    """Return what each reading showed before the first move or, where it was taken later, when it was taken first."""
+    earliest: dict[str, int] = {}
+    for reading in outline.readings:
+        earliest.setdefault(reading.tool, reading.after)
+    return _facts([each for each in outline.readings if each.after == earliest[each.tool]], outline.task)
 
 
 def _facts(readings: Sequence[Reading], task: str) -> dict[str, Facts]:

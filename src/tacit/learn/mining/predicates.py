@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
@@ -49,15 +49,29 @@ _LIST_ABSENCE_BITS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """What one attempt read first, its task, the keys of the patterns it made, and how it ended."""
+    """What one attempt read first, its task, the patterns it made, and how it ended."""
 
     known: Mapping[str, Facts]
-    """Facts by reading, before the first move."""
+    """Facts by reading, as each was seen first."""
     task: str
     took: frozenset[str]
     succeeded: bool = True
     final: Mapping[str, Facts] | None = None
     """What was read after the last move; None where nothing was."""
+    seen_after: Mapping[str, int] = field(default_factory=dict)
+    """Reading → how many moves were made before it was taken first."""
+    begun_after: Mapping[str, int] = field(default_factory=dict)
+    """Pattern → how many moves were made before its first call."""
+    moves: int = 1
+    """How many moves were made."""
+
+    def is_late(self, reading: str, pattern: str) -> bool:
+        """Whether a reading was first taken after a pattern, so that it was no reason for it."""
+        return pattern in self.begun_after and self.seen_after.get(reading, 0) > self.begun_after[pattern]
+
+    def was_unfinished(self, reading: str) -> bool:
+        """Whether a reading was first taken while moves were still to come."""
+        return reading in self.known and self.seen_after.get(reading, 0) < self.moves
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -80,6 +94,11 @@ class Predicate:
         return self.relation in ("over", "under") and comparable((self.value,)) is None
 
     @property
+    def is_threshold(self) -> bool:
+        """Whether it compares with a number that was chosen."""
+        return self.relation in ("over", "under") and not self.compares_parts
+
+    @property
     def words(self) -> str:
         """All words in it."""
         return f"{self.reading} {self.key} {self.value}"
@@ -87,8 +106,8 @@ class Predicate:
     @property
     def extra_bits(self) -> float:
         """The extra bits of this kind of predicate: absence says less than presence, and a threshold is a free choice."""
-        if self.relation in ("over", "under"):
-            return _PARTS_BITS if self.compares_parts else _THRESHOLD_BITS
+        if self.is_threshold or self.compares_parts:
+            return _THRESHOLD_BITS if self.is_threshold else _PARTS_BITS
         if self.relation in ("is", "has"):
             return 0.0
         if self.key == SAYS:
@@ -251,10 +270,14 @@ MIN_ENDS = 2
 """Successes that must end with a reading before it counts as a check. 1: any last reading would."""
 MIN_TELLING = 0.6
 """The share of other states that a check must distinguish from the goal. Smaller: checks that nearly always hold."""
+CHECKED = 0.9
+"""The share of the successes at a kind of task that must end with its check. Smaller: the last part that was looked at, which
+says nothing of the others, is taken for the goal."""
 
 
 def goal_checks(attempts: Sequence[AttemptRecord]) -> tuple[Condition, ...]:
     """Return the condition that shows that a task is done, per kind of task; empty where attempts do not confirm."""
+    attempts = [_confirmed(attempt, _end_checks(attempts)) for attempt in attempts]
     kinds = _by_final_readings(attempts)
     checks = []
     for readings, members in sorted(kinds.items()):
@@ -262,8 +285,35 @@ def goal_checks(attempts: Sequence[AttemptRecord]) -> tuple[Condition, ...]:
         if best:
             others = [each for other, them in kinds.items() if other != readings for each in them]
             word = _shared_word(members, others, preferred=_check_words(best, members))
-            checks.append(dataclasses.replace(best.condition, when=word))
-    return tuple(checks)
+            if _is_usual_end(best.reading, word, attempts):
+                checks.append(dataclasses.replace(best.condition, when=word))
+    return tuple(dict.fromkeys(checks))
+
+
+def _end_checks(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
+    """Return the readings that successes take only at the end."""
+    worked = [attempt for attempt in attempts if attempt.succeeded and attempt.moves]
+    early = {reading for attempt in worked for reading in attempt.known if attempt.was_unfinished(reading)}
+    return frozenset(reading for attempt in worked for reading in attempt.final or () if reading not in early)
+
+
+def _confirmed(attempt: AttemptRecord, end_checks: frozenset[str]) -> AttemptRecord:
+    """Leave out of the final readings those that were taken late for the first time and that others take earlier.
+
+    They look for the next fault ("the light is on", after the pump was mended), and confirm nothing.
+    """
+    final = {
+        reading: shown
+        for reading, shown in (attempt.final or {}).items()
+        if reading in end_checks or attempt.was_unfinished(reading) or reading not in attempt.seen_after
+    }
+    return dataclasses.replace(attempt, final=final or None)
+
+
+def _is_usual_end(reading: str, word: str, attempts: Sequence[AttemptRecord]) -> bool:
+    """Whether nearly all successes whose task has the word end with this reading."""
+    asked = [each for each in attempts if each.succeeded and each.moves and (not word or word in _task_words(each.task))]
+    return sum(reading in (each.final or ()) for each in asked) >= CHECKED * len(asked)
 
 
 def _by_final_readings(attempts: Sequence[AttemptRecord]) -> dict[tuple[str, ...], list[AttemptRecord]]:
@@ -283,13 +333,13 @@ def _best_check(members: Sequence[AttemptRecord], readings: Sequence[str]) -> Pr
     """Return the predicate that holds at the end of all successes and most rarely before or after a failure."""
     ends = [dataclasses.replace(each, known=each.final or {}) for each in members]
     goal = [each for each in ends if each.succeeded]
-    short = [each for each in ends if not each.succeeded]
-    short += [each for each in members if set(readings) & set(each.known)]
+    failed = [each for each in ends if not each.succeeded]
     words = term_set(" ".join(state.task for state in goal))
     ranked = []
     for predicate in predicates_of(goal):
         if predicate.of_task or not all(predicate.holds(state) for state in goal):
             continue
+        short = [*failed, *(each for each in members if each.was_unfinished(predicate.reading))]
         asked = [state for state in short if predicate.reading in state.known]
         excluded = sum(not predicate.holds(state) for state in asked)
         if not asked or excluded >= MIN_TELLING * len(asked):
