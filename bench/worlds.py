@@ -188,7 +188,9 @@ class Scene:
         if part.form == "number":
             below = bad == part.low_is_bad
             value = part.middle * (self._dice.uniform(0.3, 0.85) if below else self._dice.uniform(1.15, 1.9))
-            return f"Measured value: {value:.1f}\nTaken at: {self._dice.randint(0, 23):02}:{self._dice.randint(0, 59):02}"
+            return (
+                f"Measured value: {value:.1f}\nTaken at: {self._dice.randint(0, 23):02}:{self._dice.randint(0, 59):02}"
+            )
         if part.form == "json":
             return json.dumps({"state": word, "age_days": self._dice.randint(1, 900), "ok": not bad})
         if part.form == "fields":
@@ -420,14 +422,21 @@ def main() -> int:
                 row = trial(world, make, show=options.show)
                 rows.append((world, row))
                 if options.show:
-                    about = f"{world.seed} {len(world.parts)} parts, {world.order}, {world.naming}, confirm {world.confirm}"
-                    print(f"{about}, status {world.status}, {world.runs} runs, noise {len(world.noise)}: {row}", flush=True)
+                    about = (
+                        f"{world.seed} {len(world.parts)} parts, {world.order}, {world.naming}, confirm {world.confirm}"
+                    )
+                    print(
+                        f"{about}, status {world.status}, {world.runs} runs, noise {len(world.noise)}: {row}",
+                        flush=True,
+                    )
             figures[who] = summary(rows)
             print(who, json.dumps(figures[who], indent=1))
     if options.only is None:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
         about = {"command": f"python bench/worlds.py --worlds {options.worlds} --seed {options.seed}"}
-        options.out.write_text(json.dumps({**about, "commit": commit.stdout.strip(), **figures}, indent=1) + "\n", "utf-8")
+        options.out.write_text(
+            json.dumps({**about, "commit": commit.stdout.strip(), **figures}, indent=1) + "\n", "utf-8"
+        )
     return 0
 
 

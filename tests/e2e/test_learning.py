@@ -173,8 +173,8 @@ def test_a_machine_without_sessions_says_where_to_look(terminal: Terminal) -> No
 def test_a_forgotten_option_is_mended_by_the_same_command_with_it(terminal: Terminal) -> None:
     runs = terminal.project / "runs.jsonl"
     runs.write_text("".join(f"{json.dumps(each)}\n" for each in episodes([("power",), ("valve",)] * 4)))
-    forgotten = terminal.run("learn", str(runs))
-    assert "--trust-outcomes" in forgotten.out
+    forgotten = terminal.run("learn", str(runs), "--json").json
+    assert (forgotten["captured"]["added"], forgotten["captured"]["not_vouched"]) == (16, 16)
     agent = Terminal(terminal.project, terminal.home, {"CLAUDECODE": "1"}).run("learn", "--trust-outcomes", str(runs))
     assert (agent.code, "learn --trust-outcomes" in agent.err) == (3, True), "an agent does not vouch for what it did"
     mended = terminal.run("learn", "--trust-outcomes", str(runs))

@@ -120,13 +120,13 @@ def test_a_new_version_is_held_against_what_was_approved_last(proposing: Termina
     assert proposing.run("review", str(item["version_id"]), "--approve", "--by", "ann", *words).code == 0
     changed = RATES.replace("rates.example.com", "rates.evil.example.net")
     assert brought_in(proposing, tmp_path, changed).code == 0
+    proposing.unlocked = False
     again = waiting(proposing)
     before = again["approved_before"]
     assert isinstance(before, dict)
     assert (before["version_id"], before["by"]) == (item["version_id"], "ann")
     assert (again["status"], again["withheld"], before["diff"]) == ("quarantined", True, "")
     assert "new_capability" in {finding["rule"] for finding in again["findings"]}  # type: ignore[attr-defined]
-    proposing.unlocked = False
     seen = proposing.type("review", answers={"[q]uit:": "q\n"})
     assert "approved by ann" in seen.out
     assert "rates.evil.example.net" in seen.out

@@ -17,7 +17,7 @@ from pathlib import Path
 from tacit.domain.errors import GateRefusal
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
-from tacit.evidence.assessment import assess
+from tacit.evidence.assessment import AssessmentCode, explain_assessment
 from tacit.ingest import sources
 from tacit.ingest.sources import NewAttempts, OnProblem, Transcript, bookmark_key, is_unchanged, transcript
 from tacit.store import Store
@@ -32,6 +32,8 @@ class Captured:
     known: int = 0
     vouched: int = 0
     """How many of the known ones have a verified outcome only now: they are learned from again."""
+    not_vouched: int = 0
+    """How many of the new ones claim an outcome with a verifier, which nobody here vouched for."""
     excluded: int = 0
     purged: int = 0
     """How many were purged before and are refused."""
@@ -49,7 +51,7 @@ def capture(
 ) -> Captured:
     """Store each attempt once; those of excluded workspaces and purged ones are only counted."""
     added: list[str] = []
-    counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
+    counts: Counter[str] = Counter(known=0, vouched=0, not_vouched=0, excluded=0, purged=0)
     redacted: Counter[str] = Counter()
     sessions = _Sessions(store)
     given = [trajectories] if isinstance(trajectories, Trajectory) else trajectories
@@ -59,7 +61,8 @@ def capture(
             continue
         clean, found = sources.redacted(trajectory)
         mates = partial(sessions.mates, trajectory, batch)
-        assessment = assess(clean, trust_claim=trust_outcomes, mates=mates)
+        explained = explain_assessment(clean, trust_claim=trust_outcomes, mates=mates)
+        assessment = explained.assessment
         try:
             is_new = store.add_trajectory(clean, assessment, at=now())
         except GateRefusal:
@@ -68,6 +71,7 @@ def capture(
         if is_new:
             added.append(clean.id)
             redacted.update(found)
+            counts["not_vouched"] += explained.reason.code == AssessmentCode.CLAIM_NOT_VOUCHED
         else:
             counts["known"] += 1
             counts["vouched"] += store.vouch(clean.id, assessment, at=now())
@@ -138,10 +142,10 @@ def capture_transcript(
 def combined(parts: Iterable[Captured]) -> Captured:
     """Add up several captures."""
     added: list[str] = []
-    counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
+    counts: Counter[str] = Counter(known=0, vouched=0, not_vouched=0, excluded=0, purged=0)
     redacted: Counter[str] = Counter()
     for part in parts:
         added += part.added
-        counts.update(known=part.known, vouched=part.vouched, excluded=part.excluded, purged=part.purged)
+        counts.update({name: getattr(part, name) for name in counts})
         redacted.update(part.redacted)
     return Captured(added=tuple(added), redacted=dict(redacted), **counts)

@@ -185,7 +185,8 @@ class World:
         assert not self.log()
 
     def approve(self, version_id: str) -> None:
-        """A person decides."""
+        """A person, who has a key, decides."""
+        give_key(self.home / ".tacit")
         approved = self.person.type(
             "review", version_id, "--approve", "--by", "Ann", answers={"Is it right? [y/N]:": "y\n"}
         )

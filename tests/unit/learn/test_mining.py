@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
+
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Origin, Trajectory
 from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of
 from tacit.learn.mining.miner import mine
-from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, attempt, greenhouse, season
+from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, Call, attempt, greenhouse, season
 
 
 def mined(trajectories: Iterable[Trajectory], failed: Iterable[Trajectory] = ()) -> list[Candidate]:
@@ -157,3 +159,55 @@ def test_outlines_tell_looks_from_moves() -> None:
         ("check_plants", 1),
     ]
     assert outline.readings[1].facts["Heater"] == ("OFF",)
+
+
+MIXES = [(a, b) for a in (True, False) for b in (True, False) if a or b]
+
+
+def rounds(looks: tuple[str, str], repairs: tuple[str, str], *, again: bool = False) -> list[Trajectory]:
+    """Rounds that look at the pump and repair it if it is stuck, then look at the lamp and repair that."""
+    found = []
+    for number, faults in enumerate(MIXES * 4):
+        calls: list[Call] = []
+        for look, repair, broken in zip(looks, repairs, faults, strict=True):
+            calls.append((look, {}, f"State: {'stuck' if broken else 'well'}\nSerial: {number * 7919 % 90000 + 10000}"))
+            if broken:
+                calls.append((repair, {}, "Done."))
+                calls += [(look, {}, "State: well")] if again else []
+        found.append(attempt(f"Please see to the station, order {number}.", *calls))
+    return found
+
+
+def conditions(found: Iterable[Candidate]) -> dict[str, set[tuple[str, str]]]:
+    """Return tool → reading and value of its first case."""
+    return {
+        one.content.steps[-1].tool: {(c.reading, c.value) for c in one.content.cases[0].conditions}
+        for one in found
+        if one.content.cases
+    }
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_looked_at_between_repairs_explains_the_next_one(again: bool) -> None:
+    found = mined(rounds(("check_pump", "check_lamp"), ("prime_pump", "change_lamp"), again=again))
+    assert conditions(found) == {"prime_pump": {("check_pump", "stuck")}, "change_lamp": {("check_lamp", "stuck")}}
+
+
+def test_a_tool_whose_answers_explain_others_looks_whatever_it_is_called() -> None:
+    found = mined(rounds(("op_71", "op_33"), ("op_12", "op_58")))
+    assert conditions(found) == {"op_12": {("op_71", "stuck")}, "op_58": {("op_33", "stuck")}}
+
+
+def test_a_tool_that_always_answers_alike_is_no_look() -> None:
+    visits = [attempt(f"order {n}", ("op_1", {"of": n}, "Done."), ("op_2", {}, "State: 1")) for n in range(8)]
+    assert {one.content.name for one in mined(visits)} == {"op-1-and-op-2"}
+
+
+def test_conditions_come_from_contrast_even_if_names_mislead() -> None:
+    found = mined(rounds(("check_pump", "check_lamp"), ("change_lamp", "prime_pump")))
+    assert conditions(found) == {"change_lamp": {("check_pump", "stuck")}, "prime_pump": {("check_lamp", "stuck")}}
+
+
+def test_the_part_that_is_looked_at_last_is_not_the_goal() -> None:
+    found = mined(rounds(("check_pump", "check_lamp"), ("prime_pump", "change_lamp")))
+    assert [one.content.postconditions for one in found] == [(), ()]

@@ -64,9 +64,7 @@ def test_the_same_look_taken_again_replaces_the_first_and_another_adds_to_it() -
 
 
 def test_a_first_look_between_two_moves_is_known_but_was_no_reason_for_the_first() -> None:
-    found = attempt_record(
-        outline("", move(1), reading(1, pump="idle"), move(3, "prime")), [("mend", 0), ("prime", 1)]
-    )
+    found = attempt_record(outline("", move(1), reading(1, pump="idle"), move(3, "prime")), [("mend", 0), ("prime", 1)])
     assert (found.known, found.final) == ({"check": {"pump": ("idle",)}}, None)
     assert found.is_late("check", "mend")
     assert not found.is_late("check", "prime")

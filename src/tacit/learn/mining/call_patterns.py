@@ -78,9 +78,7 @@ class CallPatterns:
 
     def occurrences(self, outline: Outline) -> list[tuple[str, int]]:
         """Return the keys of the patterns that an attempt made, in order, each with the position of its first move."""
-        return [
-            (self.keys[tokens], places[0]) for tokens, places in parse(_tokens(outline, self.splitting), self.keys)
-        ]
+        return [(self.keys[tokens], places[0]) for tokens, places in parse(_tokens(outline, self.splitting), self.keys)]
 
 
 def find_patterns(group: Group) -> CallPatterns:
@@ -265,6 +263,9 @@ _LOOK_EXPLAINS = 0.9
 """The share of attempts in which its answer must go with another tool's use. Smaller: what always changes something is taken
 for a look; larger: a few odd attempts hide one."""
 
+_CONTRAST = 2
+"""Attempts that must show an answer, and that must not. 1: a single attempt passes for a rule."""
+
 
 def _with_looks_found(outlines: Sequence[Outline]) -> tuple[Outline, ...]:
     """Return attempts in which tools that the names do not show to look, but the answers do, are readings.
@@ -280,68 +281,76 @@ def _with_looks_found(outlines: Sequence[Outline]) -> tuple[Outline, ...]:
 
 
 def _only_looks(tool: str, successes: Sequence[Outline]) -> bool:
-    answers: dict[tuple[str, str], list[tuple[str, frozenset[str]]]] = {}
+    followed: list[tuple[Mapping[str, tuple[str, ...]], frozenset[str]]] = []
     changed: Counter[tuple[str, str, str]] = Counter()
     for outline in successes:
-        calls = [(at, move) for at, move in enumerate(outline.moves) if move.tool == tool and move.facts]
+        calls = [(at, move) for at, move in enumerate(outline.moves) if move.tool == tool]
         if not calls:
             continue
         (at, first), (_, last) = calls[0], calls[-1]
-        later = frozenset(move.tool for move in outline.moves[at + 1 :] if move.tool != tool)
+        followed.append((first.facts, frozenset(move.tool for move in outline.moves[at + 1 :]) - {tool}))
         for key, values in first.facts.items():
-            for value in values:
-                answers.setdefault((key, value), []).append((outline.trajectory_id, later))
             if len(values) == 1 and values != last.facts.get(key, values):
                 changed[key, values[0], last.facts[key][0]] += 1
     if any(count >= _LOOKED_IN * len(successes) for count in changed.values()):
         return True
-    return any(_explains(told, successes) for told in [*answers.values(), *_sides(tool, successes)])
+    return any(_explains(told, followed) for told in [*_states(followed), *_amounts(followed)])
 
 
-def _sides(tool: str, successes: Sequence[Outline]) -> Iterator[list[tuple[str, frozenset[str]]]]:
-    """Yield, for each number that a tool shows first, the attempts with a smaller one than each gap between two others."""
-    shown: dict[str, list[tuple[float, str, frozenset[str]]]] = {}
-    for outline in successes:
-        at, first = next(((at, move) for at, move in enumerate(outline.moves) if move.tool == tool), (0, None))
-        later = frozenset(move.tool for move in outline.moves[at + 1 :] if move.tool != tool)
-        for key, values in first.facts.items() if first else ():
+_Followed = Sequence[tuple[Mapping[str, tuple[str, ...]], frozenset[str]]]
+"""What a tool answered first in each attempt, and the tools that were called after it."""
+
+
+def _states(followed: _Followed) -> list[list[int]]:
+    """Return, for each value of each key, the attempts that show it."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for at, (facts, _) in enumerate(followed):
+        for key, values in facts.items():
+            for value in values:
+                found.setdefault((key, value), []).append(at)
+    return list(found.values())
+
+
+def _amounts(followed: _Followed) -> Iterator[list[int]]:
+    """Yield, for each number, the attempts that show less than one of its values."""
+    shown: dict[str, list[tuple[float, int]]] = {}
+    for at, (facts, _) in enumerate(followed):
+        for key, values in facts.items():
             number = comparable(values) if len(values) == 1 else None
             if number and isinstance(number[1], float):
-                shown.setdefault(key, []).append((number[1], outline.trajectory_id, later))
+                shown.setdefault(key, []).append((number[1], at))
     for rows in shown.values():
-        ordered = sorted(rows, key=lambda row: row[:2])
-        for at in range(2, len(ordered) - 1):
-            yield [row[1:] for row in ordered[:at]]
+        ordered = sorted(rows)
+        for count in range(2, len(ordered) - 1):
+            if ordered[count - 1][0] < ordered[count][0]:
+                yield [at for _, at in ordered[:count]]
 
 
-def _explains(told: Sequence[tuple[str, frozenset[str]]], successes: Sequence[Outline]) -> bool:
-    """Whether some tool is used in nearly all attempts with an answer and hardly any without, or the other way round."""
-    with_it = {identity for identity, _ in told}
-    others = [
-        frozenset(move.tool for move in outline.moves) for outline in successes if outline.trajectory_id not in with_it
-    ]
-    rows = [later for _, later in told]
-    if min(len(rows), len(others)) < 2:
+def _explains(told: Sequence[int], followed: _Followed) -> bool:
+    """Whether a tool follows in nearly all attempts with an answer and in hardly any other, or the other way round."""
+    with_it = set(told)
+    if min(len(with_it), len(followed) - len(with_it)) < _CONTRAST:
         return False
-    for tool in frozenset().union(*rows, *others):
-        used = sum(tool in row for row in rows) + sum(tool not in row for row in others)
-        total = len(rows) + len(others)
-        if used >= _LOOK_EXPLAINS * total or used <= (1 - _LOOK_EXPLAINS) * total:
-            return any(tool in row for row in [*rows, *others]) and not all(tool in row for row in [*rows, *others])
+    for tool in frozenset().union(*(later for _, later in followed)):
+        users = {at for at, (_, later) in enumerate(followed) if tool in later}
+        agree = len(followed) - len(users ^ with_it)
+        if _CONTRAST <= len(users) <= len(followed) - _CONTRAST and (
+            agree >= _LOOK_EXPLAINS * len(followed) or agree <= (1 - _LOOK_EXPLAINS) * len(followed)
+        ):
+            return True
     return False
 
 
 def _as_readings(outline: Outline, looks: Collection[str]) -> Outline:
     moves: list[Move] = []
     readings: list[Reading] = []
-    for each in sorted([*outline.moves, *outline.readings], key=lambda one: one.index):
+    calls: list[Move | Reading] = [*outline.moves, *outline.readings]
+    for each in sorted(calls, key=lambda one: one.index):
         if isinstance(each, Move) and each.tool not in looks:
             moves.append(each)
         elif isinstance(each, Reading) or each.worked:
             readings.append(
-                Reading(
-                    index=each.index, tool=each.tool, arguments=each.arguments, facts=each.facts, after=len(moves)
-                )
+                Reading(index=each.index, tool=each.tool, arguments=each.arguments, facts=each.facts, after=len(moves))
             )
     return replace(outline, moves=tuple(moves), readings=tuple(readings))
 

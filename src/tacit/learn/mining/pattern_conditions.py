@@ -209,7 +209,7 @@ class _CaseSearch:
         return stated if alike / comb(everyone, takers) < CHANCE else []
 
     def _is_reliable(self, rule: _Rule, left: int, bits_without_rule: float) -> bool:
-        """Whether a rule saves bits; or nothing contradicts it, and the statistics, or its words if it leaves nothing, confirm it."""
+        """Whether a rule saves bits, or nothing contradicts it and the statistics or, where it explains all, its words confirm it."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
         if rule.bits < bits_without_rule and rule.support > 1:

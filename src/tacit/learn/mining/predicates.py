@@ -312,7 +312,9 @@ def _confirmed(attempt: AttemptRecord, end_checks: frozenset[str]) -> AttemptRec
 
 def _is_usual_end(reading: str, word: str, attempts: Sequence[AttemptRecord]) -> bool:
     """Whether nearly all successes whose task has the word end with this reading."""
-    asked = [each for each in attempts if each.succeeded and each.moves and (not word or word in _task_words(each.task))]
+    asked = [
+        each for each in attempts if each.succeeded and each.moves and (not word or word in _task_words(each.task))
+    ]
     return sum(reading in (each.final or ()) for each in asked) >= CHECKED * len(asked)
 
 

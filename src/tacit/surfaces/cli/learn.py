@@ -410,7 +410,7 @@ def learn_document(
             "added": len(captured.added),
             "known": captured.known,
             "confirmed": captured.vouched,
-            **fields(captured, "excluded", "purged", "redacted"),
+            **fields(captured, "not_vouched", "excluded", "purged", "redacted"),
         },
         "learned_from": learned.trajectories,
         **{
@@ -455,6 +455,9 @@ def learned_parts(
     if secrets := sum(captured.redacted.values()):
         read.append(f"[yellow]{counted(secrets, 'secret')} redacted[/yellow]")
     yield ", ".join(read) + "."
+    if captured.not_vouched:
+        claims = f"{counted(captured.not_vouched, 'document')} with an outcome of its own source: if you trust it,"
+        yield f"{claims} run the same with --trust-outcomes."
     hints = set[str]()
     for problem in problems[:SHOWN_NOTES]:
         yield f"[red]not read[/red] {safe(problem.message)}"
