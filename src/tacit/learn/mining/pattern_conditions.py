@@ -171,22 +171,29 @@ class _CaseSearch:
         return sorted((rule.predicates[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
     def find_cases(self) -> list[list[_Rule]]:
-        """Return the cases in the order found, each as its near-equal alternatives, the best first."""
+        """Return the cases in the order found, each as its near-equal alternatives, the best first.
+
+        Cases that only their words speak for stay where all cases together explain everything.
+        """
         chosen: list[list[_Rule]] = []
+        by_words: list[list[_Rule]] = []
         left, compared = self._with_pattern, self._compared
         while left and self._table:
             bits_without_rule = _entropy_bits(compared.bit_count(), left.bit_count())
             found = self._find_rules(left, compared)
             whole = [rule for rule in found if self._explains_all(rule, left)]
-            rules = [rule for rule in found if self._is_reliable(rule, left, bits_without_rule)]
+            confirmed = [rule for rule in found if self._is_confirmed(rule, bits_without_rule)]
+            rules = [rule for rule in found if rule in confirmed or self._is_told_by_words(rule)]
             if not rules and not (rules := self._only_explanation(whole)):
                 break
             # One reading that explains everything is no accident of closer words.
             best = next((rule for rule in rules if rule in whole), rules[0])
             chosen.append([rule for rule in rules if _is_near_equal(rule, best, compared)])
+            if best not in confirmed and best not in whole:
+                by_words.append(chosen[-1])
             left &= ~best.covers
             compared &= ~best.covers
-        return chosen
+        return [case for case in chosen if case not in by_words] if left else chosen
 
     def _explains_all(self, rule: _Rule, left: int) -> bool:
         """Whether one predicate on a reading holds in all attempts with the pattern and in no other."""
@@ -208,17 +215,17 @@ class _CaseSearch:
         alike = sum(mask.bit_count() == takers for mask in tried)
         return stated if alike / comb(everyone, takers) < CHANCE else []
 
-    def _is_reliable(self, rule: _Rule, left: int, bits_without_rule: float) -> bool:
-        """Whether a rule saves bits, or nothing contradicts it and the statistics or, where it explains all, its words confirm it."""
+    def _is_confirmed(self, rule: _Rule, bits_without_rule: float) -> bool:
+        """Whether a rule saves bits; or nothing contradicts it, and chance hardly gives one like it."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
         if rule.bits < bits_without_rule and rule.support > 1:
             return True
-        if rule.against:
-            return False
-        if self._is_hardly_chance(rule):
-            return True
-        return not left & ~rule.covers and any(
+        return not rule.against and self._is_hardly_chance(rule)
+
+    def _is_told_by_words(self, rule: _Rule) -> bool:
+        """Whether nothing contradicts a rule, and its words are close to the pattern's own."""
+        return not rule.against and any(
             self._word_links[predicate] >= CLEAR_LINK and not (predicate.of_task or predicate.is_threshold)
             for predicate in rule.predicates
         )
