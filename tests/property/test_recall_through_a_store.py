@@ -24,6 +24,7 @@ from tacit.store import Store, open_store
 from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
+from tests.lengths import EXHAUSTIVE
 from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of
 
@@ -203,7 +204,8 @@ def namesakes(draw: st.DrawFn) -> list[Held]:
     ]
 
 
-@settings(max_examples=120, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # each example makes a store on disk
+# Each example makes a store on disk.
+@settings(max_examples=200 if EXHAUSTIVE else 40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(namesakes(), ASKED)
 def test_hooks_and_recall_agree_on_what_a_narrower_scope_shadows(held, text):
     with TemporaryDirectory() as folder:
