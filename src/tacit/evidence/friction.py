@@ -297,21 +297,24 @@ def _pairs(step: SkillStep, done: Step) -> Iterator[tuple[str, str]]:
 
 def _bound(template: str, text: str) -> dict[str, str]:
     """Parameter → value, where a text is the filled-in template, or contains it."""
-    names = _PLACEHOLDER.findall(template)
-    if not names or not text:
+    if not text or not _PLACEHOLDER.search(template):
         return {}
-    pieces, seen = [], set[str]()
-    for number, piece in enumerate(_PLACEHOLDER.split(template)):
-        if number % 2 == 0:
-            pieces.append(re.escape(piece))
-        else:
-            pieces.append(f"(?P={piece})" if piece in seen else rf"(?P<{piece}>[^\s'\"`;|&]{{1,200}})")
-            seen.add(piece)
     try:
-        match = re.search("".join(pieces) + r"(?![\w])", text)
+        match = re.search(template_pattern(template, value=r"[^\s'\"`;|&]{1,200}") + r"(?![\w])", text)
     except re.error:  # a name that no group can have
         return {}
     return match.groupdict() if match else {}
+
+
+def template_pattern(template: str, *, value: str) -> str:
+    """Return the pattern of a filled-in template: each parameter is a group of its name, with one value wherever it stands."""
+    pieces = _PLACEHOLDER.split(template)
+    pattern = re.escape(pieces[0])
+    for at in range(1, len(pieces), 2):
+        name = pieces[at]
+        pattern += f"(?P={name})" if name in pieces[1:at:2] else f"(?P<{name}>{value})"
+        pattern += re.escape(pieces[at + 1])
+    return pattern
 
 
 def _label(tool: str, arguments: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joine
 from tacit.domain.skill import OWN_PREFIX, Kind, SkillContent, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span
+from tacit.evidence.friction import template_pattern
 from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
 from tacit.gate.judgement import merge_candidate
 from tacit.learn.parameters import Binding, Generalisation, fill
@@ -155,12 +156,7 @@ def bindings(general: SkillContent, other: SkillContent) -> dict[str, str]:
         pieces = PLACEHOLDER.split(template)
         if not set(pieces[1::2]) <= names or not all(map(str.isidentifier, pieces[1::2])):
             continue
-        pattern = re.escape(pieces[0])
-        for at in range(1, len(pieces), 2):
-            name = pieces[at]
-            pattern += f"(?P={name})" if name in pieces[1:at:2] else f"(?P<{name}>.+?)"
-            pattern += re.escape(pieces[at + 1])
-        if match := re.fullmatch(pattern, text, re.DOTALL):
+        if match := re.fullmatch(template_pattern(template, value=".+?"), text, re.DOTALL):
             for name, value in match.groupdict().items():
                 found[name].add(value)
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
