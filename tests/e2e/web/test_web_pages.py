@@ -152,8 +152,18 @@ def served(browser: Browser, folder: Path) -> Iterator[Site]:
         process.communicate(timeout=30)
 
 
+@pytest.fixture(scope="module")
+def shared(browser: Browser, filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One for the tests that only look."""
+    folder = tmp_path_factory.mktemp("shared")
+    shutil.copytree(filled, folder, dirs_exist_ok=True)
+    with served(browser, folder) as found:
+        yield found
+
+
 @pytest.fixture
 def site(browser: Browser, filled: Path, tmp_path: Path) -> Iterator[Site]:
+    """One of the test's own."""
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     with served(browser, tmp_path) as found:
         yield found
@@ -174,8 +184,12 @@ def problems(browser: Browser) -> list[str]:
     ]  # fmt: skip
 
 
-def test_every_page_in_every_look_is_whole_and_accessible(site: Site) -> None:
-    browser = site.browser
+def test_every_page_in_every_look_is_whole_and_accessible(shared: Site) -> None:
+    site, browser = shared, shared.browser
+    browser.look()
+    browser.go(f"{site.origin}/")
+    browser.wait_for("main h1", "Today")
+    browser.errors()  # of the page before
     skill = site.ask("skills?status=trial")["rows"][0]["version_id"]
     session = site.ask("sessions")["rows"][0]["session"]
     places = [*PAGES, f"skills/{skill}", f"sessions/{session}"]
@@ -342,8 +356,12 @@ def test_the_second_of_two_reviewers_is_told_what_changed(site: Site) -> None:
     assert "not ours" in browser.text()
 
 
-def test_what_a_skill_rests_on_is_followed_down_to_the_step(site: Site) -> None:
-    browser = site.browser
+def test_what_a_skill_rests_on_is_followed_down_to_the_step(shared: Site) -> None:
+    site, browser = shared, shared.browser
+    browser.look()
+    browser.go(f"{site.origin}/")
+    browser.wait_for("main h1", "Today")
+    browser.errors()  # of the page before
     site.open("skills", "Skills")
     browser.run("document.getElementById('search').focus()")
     browser.type("make rates")
@@ -359,8 +377,12 @@ def test_what_a_skill_rests_on_is_followed_down_to_the_step(site: Site) -> None:
         browser.wait_for(f".step.{kind}")
 
 
-def test_the_playground_explains_what_is_shown_and_what_is_not(site: Site) -> None:
-    browser = site.browser
+def test_the_playground_explains_what_is_shown_and_what_is_not(shared: Site) -> None:
+    site, browser = shared, shared.browser
+    browser.look()
+    browser.go(f"{site.origin}/")
+    browser.wait_for("main h1", "Today")
+    browser.errors()  # of the page before
     before = site.ask("today")["days"]
     for task, names in (
         ("Add a migration that adds column `paid_at` to `payments`", 1),
@@ -457,8 +479,12 @@ Promise.all([
 """
 
 
-def test_other_pages_and_other_names_reach_nothing(site: Site) -> None:
-    browser = site.browser
+def test_other_pages_and_other_names_reach_nothing(shared: Site) -> None:
+    site, browser = shared, shared.browser
+    browser.look()
+    browser.go(f"{site.origin}/")
+    browser.wait_for("main h1", "Today")
+    browser.errors()  # of the page before
     candidate = site.ask("review")["rows"][0]
     attacker = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Attacker)
     threading.Thread(target=attacker.serve_forever, daemon=True).start()
