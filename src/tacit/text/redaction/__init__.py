@@ -11,32 +11,39 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, count
 from string import ascii_letters, digits
 from typing import Any
 
-from tacit.text.redaction.contexts import COMMAND_WORDS, FINDERS, TAIL, TWO_WORDS, TWO_WORDS_REACH
-from tacit.text.redaction.patterns import SHAPES, SecretName, SecretSpan, convincing, secret_name, shaped_secrets
+from tacit.text.redaction.contexts import FINDERS, FOREIGN, TAIL, TWO_WORDS, TWO_WORDS_REACH, command_forms, is_table_header
+from tacit.text.redaction.patterns import SecretName, SecretSpan, convincing, secret_name, shaped_secrets, token_shapes
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
 # one letter lets a single literal search find them all; an alternation of forty prefixes is fifteen times slower.
 _TOKEN_CHARACTERS = (ascii_letters + digits + "_-").encode()
 _TO_RUNS = bytes(ord("a") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
 _RUN = b"a" * 20
-# What may be glued before a token: the rest of an escape (\n, \u2019), a colour code's end, %3D.
-_TOKEN_HEAD = re.compile(
-    rb"(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?(?:s(?:k[-_0-9a-f]|q0|bp_|hp)|gh[pousr]_|github_pat|gl[a-z]{3}[-_]|xox[a-z]-|xapp-|rk_|whsec_"
-    rb"|a(?:kia|sia|iza|ge-secret-key|tatt3xf)|eyj|gocspx-|npm_|ntn_|nrak-|p(?:ypi-|mak-|plx-|csk_|scale_tkn)|hf_|do[opr]_v1_"
-    rb"|dapi[0-9a-f]|lin_api_|tacit_[0-9a-f]|gsk_|gls[a-z]_|b3blbnn|figd_|r8_|xai-|tskey-)"
+# Tokens without a prefix that fill a run, or begin or end it.
+_ODD_RUN = re.compile(
+    rb"\d{15,19}-[a-z0-9]{40}\Z|00[\w\-]{40}\Z|[0-9a-f]{32}-(?:us\d|[0-9a-f]{8}-)|[a-z0-9]{6}_[a-z0-9]{29}_mmk"
+    rb"|(?:[a-z0-9]{6})?[0-9a-f]{30,40}(?:ffff)?nral|(?:aa|eu01xx)[0-9a-f]{36,40}-nrma|[a-z0-9]{76}azdo|a{20}"
+    rb"|(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?sk[0-9a-f]{32}"
 )
-# Some tokens count even as the tail of a longer word. A prefix with a dot ends a run: `_DOTTED` has it.
-_TOKEN_INSIDE = re.compile("|".join(one.prefix for one in SHAPES if one.glued and "\\." not in one.prefix).encode())
 # Some tokens are recognised by what precedes the run; the byte just before it says what to look for.
-_DOTTED = (b"ya29.", b"sg.", b"hvs.", b"hvb.", b"hvr.", b"dp.pt.", b"dp.st.", b"dp.ct.", b"dp.sa.")
-_DISCORD = re.compile(rb"\.[a-z0-9_\-]{6}\.\Z")
-_WEBHOOK = re.compile(rb"(?:services|workflows|triggers)\\?/")
-_DOT, _COLON, _SLASH, _BLANK, _PLUS, _EQUALS, _DASH = b".:/ +=-"
-_JOINTS = frozenset(b".:/ +=")
+_INTRODUCTION = re.compile(
+    rb"(?:bearer[ +]|\d:(?=aa)|[/\d]\d{9,20}:|-[0-9a-f]{12}:|\d[|]|\bpat[a-z0-9]{14}\.|\.atlasv1\.|\.[a-z0-9_\-]{6}\.|sig(?:nature)?=)"
+)
+_JOINTS = frozenset(b".:/ +=|~$!")
+_HOOK = re.compile(
+    rb"hooks?[./](?:slack|zapier|office|us|eu|make)|webhook(?:s\\?/\d|b2)|webhook/|chat\.googleapis\.com|/with/key/|apikeys|cloudinary:"
+)
+_DASH, _EQUALS = b"-="
+_FERNET = 43
+_INTRODUCED = 48
+_SEPARATOR = re.compile(rb"[\-_]")
+# What may be glued before a token: the rest of an escape (\\n, \\u2019), a colour code's end, %3D.
+_GLUE = rb"[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-fA-F]{2}"
 _UUID = 36
 _SCANS = tuple(
     re.compile(pattern)
@@ -45,16 +52,27 @@ _SCANS = tuple(
         rb"\$(?:[1567y]|2[abxy]|argon2.{1,2}|scrypt|pbkdf2[a-z0-9\-]{0,10})\$",
         rb"identified by",
         rb":5432:",
-        rb"authorization[\"'\\]{1,8},",
+        rb"authorization[\"'\\]{1,8}(?:,|:[ \t]{0,4}\[)",
+        rb"kind[\"'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}[\"'\\]{0,4}secret\b",
     )
 )
-_COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbaws]|-user|-proxy-user|-cookie|-pass)")
+_LITERALS = (b"fm2_", b"securestring", b"senha", b"contrase")
+_SENSITIVE = re.compile(rb"sensitive[\"'\\]{1,4}[ \t]{0,4}:[ \t]{0,4}true")
+_COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbawsxkrn]|-user|-proxy-user|-cookie|-pass)")
 # Null, a container or a small number after a secret's name is no secret.
 _NO_SECRET = r"(?![ \t]{0,4}(?:[\[{]|null\b|true\b|false\b|\d{1,5}[,\s}\]]))"
-_NAMES = tuple(
-    re.compile((anchor + TAIL + _NO_SECRET).encode())
-    for anchor in (r"k(?:ey|(?<=tok)en|(?<=cook)ie|(?<=psk))", r"pass", r"pw", r"cr(?:ed|(?<=secr)et)", r"auth")
-)
+# In the head of a table a name is followed by the mark between columns, or the line ends.
+_TITLE_END = r"[a-z0-9_ ]{0,12}[\"'`*\\]{0,4}[ \t]{0,40}(?:[,|\t\r\n]|\\[nrt])"
+_LINE_ENDS = re.compile(rb"\\n|\n")
+_ANCHORS = {
+    r"k(?:ey|(?<=tok)en|(?<=cook)ie|(?<=psk))": ("key", "token"),
+    r"pass": ("pass",),
+    r"pw": ("pw",),
+    r"cr(?:ed|(?<=secr)et)": ("cred", "secret"),
+    r"auth": ("auth",),
+}
+_FOREIGN_BYTES = re.compile(b"|".join(each for word in FOREIGN for each in (word.encode(), re.escape(word.encode("ascii", "backslashreplace")))))
+_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<)|fernet\(")
 _NAME_BYTES = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
 _TWO_WORDS = re.compile(TWO_WORDS.encode(), re.IGNORECASE)
@@ -68,46 +86,116 @@ def may_hold_secret(text: str | bytes) -> bool:
     lowered = raw.lower()
     return (
         any(scan.search(lowered) for scan in _SCANS)
+        or any(literal in lowered for literal in _LITERALS)
+        or (b"sensitive" in lowered and _SENSITIVE.search(lowered) is not None)
+        or ((b"\\u" in lowered or not lowered.isascii()) and _FOREIGN_BYTES.search(lowered) is not None)
+        or (b"hook" in lowered and _HOOK.search(lowered) is not None)
         or _has_token_run(raw, lowered)
-        or any(_names_secret(raw, match) for pattern in _NAMES for match in pattern.finditer(lowered))
+        or any(_names_secret(raw, match) for pattern in _names() for match in pattern.finditer(lowered))
         or (b"@" in lowered and any(pattern.search(lowered) for pattern in _LOGIN_URLS))
-        or (_COMMAND_FLAG.search(lowered) is not None and any(word in lowered for word in COMMAND_WORDS))
+        or _RARE.search(lowered) is not None
+        or (_COMMAND_FLAG.search(lowered) is not None and any(word in lowered for word in _flag_words()))
+    )
+
+
+@cache
+def _names() -> tuple[re.Pattern[bytes], ...]:
+    """Return the patterns for names before a value, for titles of columns, and for words of `commands.txt` with a name in them."""
+    literals = [form.literal for form in command_forms() if form.gate in ("word", "next")]
+    literals += ["random_password", "access_token$"]
+    patterns = []
+    for anchor, words in _ANCHORS.items():
+        ends = [(one, one.index(word) + len(word)) for word in words for one in literals if word in one]
+        commands = "|".join(f"(?<={re.escape(one[:at])}){re.escape(one[at:])}" for one, at in ends) or "(?!)"
+        tail = f"(?P<command>{commands})|{TAIL}{_NO_SECRET}|(?P<title>{_TITLE_END})"
+        patterns.append(re.compile(f"{anchor}(?:{tail})".encode()))
+    return tuple(patterns)
+
+
+@cache
+def _flag_words() -> tuple[bytes, ...]:
+    return (b"curl", *{form.literal.encode() for form in command_forms() if form.gate == "flag"})
+
+
+# Words of `commands.txt` and of other languages, at letters and signs that are rare: each place of one costs a little.
+_RARE = re.compile(
+    rb"q(?:lplus|ladmin|ctl add)|k(?:v put|ty[\"'\\]|ennwort)|w(?:andb login|hoami -t|mtkn-1|achtwoord)|v(?:ault enc|(?<=cla)e)"
+    rb"|jelsz|-(?:with-dec|reveal|hex|base64|field|(?<=put-)parameter|(?<=from-)literal|(?<=to-)secures|(?<=-)auth=)"
+    rb"|xoxe\.|/(?:(?<=op:/)/|(?<= /)(?:add|p:))|z(?<=loz)inka"
+)
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """How runs with a known token begin, the prefixes that count anywhere in a run, and what stands before a run."""
+
+    start: re.Pattern[bytes]
+    inside: re.Pattern[bytes]
+    dashed: dict[bytes, tuple[bytes, ...]]
+    before: tuple[bytes, ...]
+
+
+_KEPT = 3  # the bytes by which a prefix that ends with a dash is looked up
+
+
+@cache
+def _heads() -> _Heads:
+    shapes = token_shapes()
+    prefixes = sorted({prefix.encode() for shape in shapes for prefix in shape.prefixes})
+    in_runs = [prefix for prefix in prefixes if prefix[-1] in _TOKEN_CHARACTERS and len(prefix) >= _KEPT]
+    glued = {prefix.encode() for shape in shapes if shape.glued != "x" for prefix in shape.prefixes}
+    by_first: dict[bytes, list[bytes]] = {}
+    for prefix in in_runs:
+        by_first.setdefault(prefix[:1], []).append(re.escape(prefix[1:]))
+    trees = b"|".join(re.escape(first) + b"(?:" + b"|".join(rest) + b")" for first, rest in by_first.items())
+    anywhere = [prefix for prefix in in_runs if prefix in glued]
+    ends = sorted({prefix[-_KEPT:] for prefix in anywhere if prefix[-1:] in (b"-", b"_")})
+    return _Heads(
+        start=re.compile(b"(?:" + _GLUE + b")?(?:" + trees + b")"),
+        inside=re.compile(b"|".join(re.escape(prefix) for prefix in anywhere if prefix[-1:].isalnum())),
+        dashed={end: tuple(prefix for prefix in anywhere if prefix.endswith(end)) for end in ends},
+        before=tuple(prefix.lower() for prefix in prefixes if prefix[-1] not in _TOKEN_CHARACTERS),
     )
 
 
 def _has_token_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
+    if start < 0:
+        return False
+    known = _heads()
     harmless: set[bytes] = set()  # harmless runs: the same names repeat
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
         run = raw[start : end if end >= 0 else None]
         if not is_uuid and run not in harmless:
-            if _TOKEN_HEAD.match(lowered, start) or _TOKEN_INSIDE.search(run):
+            if _begins_token(run, lowered[start : start + len(run)], known):
                 return True
             harmless.add(run)
-        if start and not is_uuid and lowered[start - 1] in _JOINTS and _is_introduced(lowered, start):
+        if end - start == _FERNET and lowered[end] == _EQUALS and b"fernet(" in lowered[max(0, start - 12) : start]:
             return True
+        if start and not is_uuid and lowered[start - 1] in _JOINTS:
+            before = lowered[max(0, start - _INTRODUCED) : start + 2]
+            if before[:-2].endswith(known.before) or any(
+                match.end() == len(before) - 2 for match in _INTRODUCTION.finditer(before)
+            ):
+                return True
         start = runs.find(_RUN, end) if end >= 0 else -1
     return False
 
 
-def _is_introduced(lowered: bytes, start: int) -> bool:
-    joint = lowered[start - 1]
-    if joint in (_BLANK, _PLUS):
-        return lowered.endswith(b"bearer", max(0, start - 7), start - 1)
-    if joint == _COLON:
-        return lowered.startswith(b"aa", start) and lowered[max(0, start - 2) : start - 1].isdigit()
-    if joint == _EQUALS:
-        return lowered.endswith((b"sig=", b"signature="), max(0, start - 10), start)
-    if joint == _DOT:
-        before = lowered[max(0, start - 8) : start]
-        return before.endswith(_DOTTED) or _DISCORD.search(before) is not None
-    return joint == _SLASH and _WEBHOOK.search(lowered, max(0, start - 40), start) is not None
+def _begins_token(run: bytes, lowered: bytes, known: _Heads) -> bool:
+    if known.start.match(run) or _ODD_RUN.match(lowered) or known.inside.search(run):
+        return True
+    for match in _SEPARATOR.finditer(run):
+        at = match.end()
+        if (prefixes := known.dashed.get(run[max(0, at - _KEPT) : at])) and run.endswith(prefixes, 0, at):
+            return True
+    return False
 
 
 def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
+    if match["command"] is not None:
+        return True
     before = raw[max(0, match.start() - 60) : match.start()]
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = _NAME_BYTES.match(raw, match.start())
@@ -115,7 +203,18 @@ def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
     if before.endswith(b" ") and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         return True
     # After a written-out \n the n looks like part of the name; either reading may be the right one.
-    return secret_name(name) is not None or (name[:1] in "bfnrt" and secret_name(name[1:]) is not None)
+    is_secret = secret_name(name) is not None or (name[:1] in "bfnrt" and secret_name(name[1:]) is not None)
+    return is_secret and (match["title"] is None or _is_in_header(raw, match))
+
+
+def _is_in_header(raw: bytes, match: re.Match[bytes]) -> bool:
+    """Whether a name without a value stands in the head of a table, or in a command that prints its value."""
+    before = _LINE_ENDS.split(raw[max(0, match.start() - 600) : match.start()])[-1]
+    after = _LINE_ENDS.split(raw[match.start() : match.end() + 600])[0]
+    if _PRINTS.search(before.lower()):
+        return True
+    line = (before.rpartition(b': "')[2] + after).replace(b"\\t", b"\t").replace(b"\\", b"").decode("utf-8", "replace")
+    return is_table_header(line)
 
 
 __all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_value"]

@@ -6,34 +6,44 @@ Text → spans of secrets. A name or command around a value suggests a secret, a
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
 
 from tacit.text.redaction.patterns import (
     SecretName,
     SecretSpan,
     convincing,
+    is_word_row,
     machine_made,
     password_shaped,
     secret_name,
 )
 
-KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie")
+LATIN = ("senha", "contrasena", "contraseña", "clave", "kennwort", "wachtwoord", "jelszo", "jelszó", "lozinka")
+FOREIGN = ("şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
+KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie", *LATIN, *FOREIGN)
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_MAX = 60
 
-_CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
+_COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\033)\[[\d;]{0,12}m"
+_CLOSE = rf"(?:[\"'`\\\])*}}]|u00[0-9a-f]{{2}}|%22|{_COLOUR}){{0,8}}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
 # Where only a comma or a blank joins name and value, a value without a digit is taken for a word.
 _DIGIT_SOON = r"[^\s\"'`]{0,64}[0-9]"
+_MARK_SOON = r"[^\s\"'`)]{1,64}[!#$%&*+@^~]"
 _BREAK = r"(?:\\r|\r)?(?:\\n|\n)"
 _OVER_LINES = re.compile(rf"\s*{_BREAK}\s*=")
 _OPERATOR = (
     rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
     r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=]"
-    rf"|[,(|>](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON})"
-    rf"|{_BREAK}[ \t]{{0,16}}=(?!=))"
+    rf"|[,(|>?](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON})|\((?=[\"'`\\]{{1,8}}{_MARK_SOON})"
+    rf"|{_BREAK}[ \t]{{0,16}}=(?!=)|</key>(?:\\n|\s){{0,16}}<string>)"
 )
 _PROSE_LINK = (
     r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
@@ -41,13 +51,13 @@ _PROSE_LINK = (
 TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[\"'`\\]{{0,8}}{_DIGIT_SOON}))"
 NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
 
-_PLAIN = r"[^\s\"'`<>\\&;,|%]"
+_PLAIN = r"[^\s\"'`<>\\&;,|%\x1b]"
 _VALUE = re.compile(
     rf"""
-    [ \t]{{0,16}} (?:[|>][-+]?[ \t]*\n[ \t]+|(?P<below>\n[ \t]*))? \*{{0,2}}[ \t]?
+    [ \t]{{0,16}} (?:[|>][-+]?[ \t]*\n[ \t]+|(?P<below>\n[ \t]*))? \*{{0,2}}[ \t]? (?:{_COLOUR})?
     (?:
       (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes)\()
-      (?P<quote>\\{{0,7}}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n\\])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
+      (?P<quote>\\{{0,7}}(?:"|'|`)|%22)(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n\\])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
     | (?P<bare>(?:{_PLAIN}{{1,64}}+|%(?!26)|\\(?![nrt"'`\\])|(?<=\S)[<>](?!redacted:|/)
         |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,6}})
     )
@@ -106,7 +116,7 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
     before = text[max(0, match.start() - _NAME_MAX) : match.start()]
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = text[match.start() : match.end()]
-    name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))]
+    name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))] or right.rstrip("\"'`\\ \t:=：")
     if left[:1] in ("n", "t", "r") and before[: len(before) - len(left)].endswith("\\"):
         left = left[1:]  # the n of a written-out \n is no part of the name
     if not left and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
@@ -128,16 +138,19 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     mark = (operator or "").strip()
     if value.group("below") is not None or _OVER_LINES.fullmatch(operator or ""):
         fits = mark[-1:] in (":", "=") and password_shaped(body) and text[end : end + 1] in ("", "\n", "\r")
+        fits = fits or (quoted and mark == ":" and match.group()[0] != mark and '"' in match.group())
     elif operator is None:  # only a blank between them, as in `password is …` and in .netrc
         before = text[max(0, match.start() - 300) : match.start()]
         linked = _LINK_WORD.search(match.group()) or _LOGIN_BEFORE.search(before)
-        fits = flag or bool(linked) or password_shaped(body)
+        is_variable = quoted and text[start : match.end()].strip().isupper()
+        fits = flag or bool(linked) or is_variable or password_shaped(body)
     elif mark == ">":  # <password>x</password>
         fits = text.startswith("</", value.end())
-    elif mark == "|":  # | password | x |
-        fits = text[value.end() : value.end() + 16].lstrip().startswith("|")
+    elif mark == "|":  # | password | x |, or a table without lines at its edges
+        after = text[value.end() : value.end() + 16].lstrip(" `*")
+        fits = after.startswith("|") or (after[:1] in ("", "\n") and (password_shaped(body) or is_word_row(body)))
     else:  # ("password", "x")
-        fits = quoted or mark not in _LOOSE
+        fits = quoted or mark not in _LOOSE or (mark == "?" and password_shaped(body))
     # `NAME=` in capitals without blanks: a shell or .env assignment, where every word is a value.
     stem, separator, _ = text[start : match.end()].partition("=")
     is_environment = bool(separator) and stem.isupper() and stem == stem.strip()
@@ -167,7 +180,7 @@ _LINK_WORD = re.compile(
 _LOGIN_BEFORE = re.compile(
     r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$"
 )
-_LOOSE = frozenset({",", "(", "|", ">"})
+_LOOSE = frozenset({",", "(", "|", ">", "?"})
 
 
 _URL_LOGIN = re.compile(
@@ -197,7 +210,7 @@ def _is_reference(value: str) -> bool:
 
 
 _SCHEME = re.compile(
-    r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer))"
+    r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\\[]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer))"
     r"(?:[ \t]{1,4}|%20|\+)[\"'\\]{0,4}",
 )
 _BARE_BEARER = 20
@@ -242,44 +255,200 @@ def cookie_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(*pair.span(2), "cookie")
 
 
-_QUOTED = r"[\"'\\]{0,4}"
-_WORD = r"([^\s\"'\\]{4,256})"
-_COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,120}}?\s-p{_QUOTED}{_WORD}")),
-    ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
-    ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
-    (" login", re.compile(rf"\b(?:docker|podman|helm)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
-    ("sudo", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
-    ("smbclient", re.compile(rf"\bsmbclient\b[^\n]{{0,200}}?-u[ \t]?{_QUOTED}[\w.\\\-]{{1,64}}%{_WORD}")),
-    ("ldap", re.compile(rf"\bldap(?:search|modify|add|whoami|passwd)\b[^\n]{{0,300}}?\s-w[ \t]+{_QUOTED}{_WORD}")),
-)  # fmt: skip
-COMMAND_WORDS = (b"curl", *(word.encode() for word, _ in _COMMANDS))
-"""Commands whose short flags carry a password; the flag's letter is one of u, p, a, b, w, s."""
+_MARKS = {"{q}": r"[\"'\\]{0,4}", "{v}": r"([^\s\"'\\]{4,256})"}
 
+
+@dataclass(frozen=True, slots=True)
+class CommandForm:
+    """Where a command, statement or document holds a secret: a row of `commands.txt`."""
+
+    gate: str
+    literal: str
+    source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern for text in lower case; its group is the secret, without a group the secret is the next line."""
+        return _compiled(self.source)
+
+
+@cache
+def command_forms() -> tuple[CommandForm, ...]:
+    """Return the rows of `commands.txt`."""
+    rows = (Path(__file__).parent / "commands.txt").read_text(encoding="ascii").splitlines()
+    return tuple(CommandForm(*row.split("\t")) for row in rows if row and row[0] != "#")
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> re.Pattern[str]:
+    for mark, meaning in _MARKS.items():
+        source = source.replace(mark, meaning)
+    return re.compile(source)
+
+
+_NEXT_LINE = re.compile(r"[^\n\\]{0,80}(?:\\r|\r)?(?:\\n|\n)(?:\\n|\s){0,4}([^\s\"'\\]{8,8192})(?=\s|\\[rn]|[\"']|\Z)")
 # Looked for from the flag backwards: from each of many `curl` forwards would read the same line again and again.
-_CURL_LOGIN = re.compile(rf"(?<=\s)(?:-u|--user|--proxy-user)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")
+_CURL_LOGIN = re.compile(
+    r"(?<=\s)(?:-u|--user|--proxy-user)[ \t=]{0,4}[\"'\\]{0,4}[^\s:\"'\\]{1,128}:([^\s\"'\\]{4,256})"
+)
 _CURL = re.compile(r"\bcurl\b[^\n]*\Z")
 _CURL_REACH = 600
 
-_STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("identified by", re.compile(r"\bidentified by\s+(?:password\s+)?[\"'\\]{1,4}([^\s\"'\\]{4,256})")),
-    ("cred", re.compile(rf"\b(?:creds|credentials)[ \t]{{0,4}}[:=][ \t]{{0,4}}[\w.@\-]{{1,80}}[ \t]{{0,4}}[/:|,][ \t]{{0,4}}{_WORD}")),
-    ("auth", re.compile(r"auth[ \t]{0,4}=[ \t]{0,4}\([\"'\\]{1,4}[^\s\"'\\]{1,120}[\"'\\]{1,4},[ \t]{0,4}[\"'\\]{1,4}([^\s\"'\\]{4,256})[\"'\\]")),
-    ("openssl", re.compile(rf"\bpass:{_WORD}")),
-    (":5432:", re.compile(r"(?:^|\n|\\n)[\w.*\-]{1,120}:5432:[\w.*\-]{1,120}:[\w.*@\-]{1,120}:([^\s:\"'\\]{4,256})(?=\s|\\n|\"|'|\Z)")),
-)  # fmt: skip
-
 
 def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
-    for literal, pattern in (("curl", _CURL_LOGIN), *_COMMANDS, *_STATEMENTS):
-        for match in pattern.finditer(lowered) if literal in lowered else ():
-            begin = max(0, match.start() - _CURL_REACH)
-            if pattern is _CURL_LOGIN and not _CURL.search(lowered, begin, match.start()):
-                continue
-            if not _is_reference(text[slice(*match.span(1))]):
-                yield SecretSpan(*match.span(1), "password")
+    """Yield passwords in flags of known commands, in SQL, in calls and documents, and in what a command printed."""
+    for match in _CURL_LOGIN.finditer(lowered) if "curl" in lowered else ():
+        if _CURL.search(lowered, max(0, match.start() - _CURL_REACH), match.start()):
+            yield from _unless_reference(text, match.span(1))
+    for form in command_forms():
+        for match in form.pattern.finditer(lowered) if form.literal in lowered else ():
+            if match.re.groups:
+                yield from _unless_reference(text, match.span(1))
+            elif (printed := _NEXT_LINE.match(text, match.end())) and convincing(
+                printed.group(1)[:_JUDGED], any_word=True, firm=False
+            ):
+                yield SecretSpan(*printed.span(1), "password")
+
+
+def _unless_reference(text: str, span: tuple[int, int]) -> Iterator[SecretSpan]:
+    value = text[slice(*span)]
+    if not _is_reference(value) and value.lower() not in _LITERAL_LOGIN:
+        yield SecretSpan(*span, "password")
+
+
+_COLUMN = re.compile(
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_ ]?key|access[_ ]?key)s?[\"'`*]{0,4}[ \t]{0,40}(?:[,;|\t\n]|  |\Z)"
+)
+_HEADER_LINE = re.compile(r"[|\s]*[\w .\-\"'`*]{1,60}(?:[|,;\t][\w .\-\"'`*]{1,60}){1,30}[|\s]*")
+_CELLS = {mark: re.compile(rf"[^{mark}\n]{{0,4096}}") for mark in "|,;\t"}
+_RULE = re.compile(r"[\s|+:=\-]*")
+_HEADER_LONGEST, _ROWS_MAX = 600, 500
+
+
+def is_table_header(line: str) -> bool:
+    """Whether a line has only short names with the same mark between them."""
+    return len(line) <= _HEADER_LONGEST and _HEADER_LINE.fullmatch(line) is not None
+
+
+def table_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the cells below a column's title that names a secret: Markdown, CSV, tables of databases."""
+    done = 0
+    for match in _COLUMN.finditer(lowered):
+        start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
+        if match.start() < done or end < 0 or not is_table_header(text[start:end]):
+            continue
+        header = text[start:end]
+        mark = max("|,;\t", key=header.count)
+        promises = [secret_name(cell.strip(" \t\"'`*")) for cell in header.split(mark)]
+        for _ in range(_ROWS_MAX):
+            begin, end = end + 1, text.find("\n", end + 1)
+            end = len(text) if end < 0 else end
+            row = text[begin:end]
+            if row.count(mark) != header.count(mark) and not _RULE.fullmatch(row):
+                break
+            yield from _cells(row, begin, mark, promises)
+            if end == len(text):
+                break
+        done = end
+
+
+def _cells(row: str, begin: int, mark: str, promises: list[SecretName | None]) -> Iterator[SecretSpan]:
+    for cell, promise in zip(row.split(mark), promises, strict=False):
+        value = cell.strip(" \t\r\"'`*")
+        if promise and value and convincing(value[:_JUDGED], any_word=promise.any_word, firm=False):
+            at = begin + cell.index(value)
+            yield SecretSpan(at, at + len(value), promise.kind)
+        begin += len(cell) + 1
+
+
+_MANIFEST = re.compile(r"^[ \t-]*kind:[ \t]*[\"']?secret\b[\"']?[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"([ \t]*)(?:- )?[\"']?([\w.\-]{1,128})[\"']?:[ \t]*([|>][-+\d]*|[^\n#]*?)[ \t]*(?:#.*)?")
+_DATA = frozenset({"data", "stringdata"})
+
+
+def manifest_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield every value under `data` and `stringData` of a Kubernetes secret in YAML."""
+    done = 0
+    for match in _MANIFEST.finditer(lowered) if "secret" in lowered else ():
+        start = max(done, lowered.rfind("\n---", 0, match.start()) + 1)
+        end = lowered.find("\n---", match.end())
+        done = end = len(text) if end < 0 else end
+        block = -1  # the indentation of `data:`
+        for line in text[start:end].splitlines(keepends=True):
+            field = _FIELD.fullmatch(line.rstrip("\r\n"))
+            indent = len(line) - len(line.lstrip(" \t"))
+            if line.strip() and indent <= block:
+                block = -1
+            if block < 0:
+                block = indent if field and field.group(2).lower() in _DATA and not field.group(3) else -1
+            else:
+                value = (field.group(3) if field else line).strip(" \t\r\n\"'")
+                if len(value) >= _MANIFEST_SHORTEST and "<redacted:" not in value and not _is_reference(value):
+                    at = start + line.rindex(value)
+                    yield SecretSpan(at, at + len(value), "secret")
+            start += len(line)
+
+
+_MANIFEST_SHORTEST = 4
+_JSON_MARKS = ("sensitive", "securestring", "random_", '"secret"')
+_JSON_START = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_JSON_TRIES = 8
+EVERYTHING = SecretName("secret", any_word=True)
+"""What a field promises of which all that is below it is secret."""
+
+
+def promised_fields(value: dict[Any, Any]) -> dict[Any, SecretName]:
+    """Return the fields of an object that other fields call secret: Kubernetes, Terraform, parameter stores, JSON web keys."""
+    promised = dict.fromkeys(("data", "stringData"), EVERYTHING) if value.get("kind") == "Secret" else {}
+    if value.get("sensitive") is True or value.get("Type") == "SecureString":
+        promised |= dict.fromkeys(("value", "Value"), EVERYTHING)
+    if str(value.get("type")).startswith(("random_password", "random_bytes")):
+        promised["instances"] = EVERYTHING
+    if value.get("kty") in ("RSA", "EC", "OKP", "oct"):
+        promised |= dict.fromkeys(("d", "p", "q", "dp", "dq", "qi", "k"), SecretName("private-key", any_word=False))
+    return {key: secret for key, secret in promised.items() if key in value}
+
+
+def document_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield strings of JSON documents within the text that a neighbouring field calls secret."""
+    if not any(mark in lowered for mark in _JSON_MARKS):
+        return
+    done = 0
+    for tried, match in enumerate(_JSON_START.finditer(text)):
+        if tried == _JSON_TRIES:
+            return
+        if match.start() < done:
+            continue
+        with suppress(ValueError, RecursionError):
+            value, done = json.JSONDecoder().raw_decode(text, match.end() - 1)
+            for secret in dict.fromkeys(_promised_strings(value, None)):
+                written = json.dumps(secret, ensure_ascii=False)
+                at = text.find(written, match.start(), done)
+                while at >= 0 and "<redacted:" not in secret:
+                    yield SecretSpan(at + 1, at + len(written) - 1, "secret")
+                    at = text.find(written, at + len(written), done)
+
+
+def _promised_strings(value: Any, promise: SecretName | None) -> Iterator[str]:
+    if isinstance(value, dict):
+        promised = promised_fields(value)
+        for key, item in value.items():
+            yield from _promised_strings(item, promised.get(key, promise))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _promised_strings(item, promise)
+    elif isinstance(value, str) and promise and convincing(value, any_word=promise.any_word, firm=True):
+        yield value
 
 
 Finder = Callable[[str, str], Iterator[SecretSpan]]
-FINDERS: tuple[Finder, ...] = (url_secrets, named_secrets, header_secrets, cookie_secrets, command_secrets)
+FINDERS: tuple[Finder, ...] = (
+    url_secrets,
+    named_secrets,
+    header_secrets,
+    cookie_secrets,
+    command_secrets,
+    table_secrets,
+    manifest_secrets,
+    document_secrets,
+)

@@ -14,8 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -32,11 +33,16 @@ _PLURAL = {"passwords": "password", "credentials": "credential", "creds": "crede
 
 # What may follow the word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
 _SUFFIXES = frozenset(
-    "base prod production stage staging dev test live old new value raw plain hash main default".split()
+    "base prod production stage staging dev test live old new value raw plain hash main default data string text b64 base64".split()
 )
 
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
-_PASSWORD_WORDS = frozenset("pwd pw pass psw pswd psk userpass dbpass requirepass masterauth".split())
+_PASSWORD_WORDS = frozenset(
+    "pwd pw pass psw pswd psk userpass dbpass requirepass masterauth storepass keypass rootpass adminpass smtppass ftppass "
+    "sshpass bindpass authpass passe passwort kennwort wachtwoord senha contrasena jelszo lozinka".split()
+)
+# A letter outside ASCII ends a word for the pattern above, so these are compared whole.
+_FOREIGN_ENDS = ("contraseña", "şifre", "jelszó", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
 _TOKEN_ENDS = ("token", "secret")
 _KEY_ENDS = ("apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey", "signingkey", "encryptionkey")
 _CREDENTIAL_WORDS = frozenset("credential authorization auth cookie jwt bearer".split())
@@ -50,13 +56,15 @@ _HARMLESS_TOKENS = frozenset(
 _KEY_QUALIFIERS = frozenset(
     "api access secret private encryption encrypt signing sign signature auth master account storage shared preshared "
     "service subscription consumer app application license ssh deploy admin hmac aes session jwt webhook cipher "
-    "crypto role write read ingestion integration project".split()
+    "crypto role write read ingestion integration project client server bot user team org root global personal".split()
 )
 
 
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> SecretName | None:
     """Return what a name suggests; None if it suggests no secret."""
+    if not name.isascii() and name.lower().endswith(_FOREIGN_ENDS):
+        return SecretName("password", any_word=True)
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
         words.pop()
@@ -66,6 +74,8 @@ def secret_name(name: str) -> SecretName | None:
     before = words[-2] if len(words) > 1 else ""
     if last.endswith(_PASSWORD_ENDS) or last in _PASSWORD_WORDS:
         return SecretName("password", any_word=True)
+    if last == "clave":
+        return SecretName("password", any_word=False)
     if last.endswith(_TOKEN_ENDS):
         kind = "token" if last.endswith("token") else "secret"
         return None if before in _HARMLESS_TOKENS else SecretName(kind, any_word=False)
@@ -138,13 +148,15 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     if plain.lower() in _NOT_VALUES:
         return False
     if not any_word:
-        return machine_made(plain)
+        ends_like_password = value[-1] in "!?#$%*+@" and password_shaped(value)
+        return machine_made(plain) or ends_like_password or is_word_row(plain)
     if plain.isalpha():
-        return firm and len(plain) >= 5
+        return (firm and len(plain) >= 5) or _irregular(plain)
     if plain.isdigit() or len(plain) < 6:
         return len(plain) >= (6 if plain.isdigit() or not firm else 4)
     is_name = _IDENTIFIER.match(plain) and any(word in plain.lower() for word in _SECRET_WORDS)
-    return firm or (bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name)
+    mixed = bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name
+    return firm or mixed or _irregular("".join(_LETTER.findall(plain)))
 
 
 def _is_passphrase(value: str) -> bool:
@@ -154,6 +166,25 @@ def _is_passphrase(value: str) -> bool:
     if not all(re.fullmatch(r"[\w!@#$%^&*+?.-]+", word) for word in words) or value[-1] in ".:?":
         return False
     return not any(word.lower().strip(".,:;!?") in _PROSE for word in words)
+
+
+_WORD_ROW = re.compile(r"(?:[a-z]{3,12}[-_.]){2,6}\d{1,4}$")
+_COMMON = ("test", "example", "dummy", "fake", "sample", "mock", "name", "version", *_SECRET_WORDS)
+_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NO_VOWEL = re.compile(r"[A-Z]?[b-df-hj-np-tv-xz]{4}")
+
+
+def is_word_row(value: str) -> bool:
+    """Whether a value is a passphrase as generators write it: `copper-lantern-meadow-46`."""
+    return _WORD_ROW.match(value) is not None and not any(word in value for word in _COMMON)
+
+
+def _irregular(letters: str) -> bool:
+    """Whether letters change their case too often for words in a row, or have parts that no word has."""
+    parts = len(_CASE_PARTS.findall(letters))
+    if len(letters) < 8 or parts < 4 or not letters.isascii():
+        return False
+    return len(letters) / parts < 2.7 or (len(letters) / parts < 4 and _NO_VOWEL.search(letters) is not None)
 
 
 _ALGORITHM = re.compile(r"(?:sha|md|base|utf|aes|rsa|oauth|rfc|pbkdf|ntlm|hs|rs|es|iso|v)-?\d", re.IGNORECASE)
@@ -173,13 +204,15 @@ def machine_made(value: str) -> bool:
     """Whether a value looks random: digits among letters, or irregular case."""
     if len(value) < 8:
         return False
-    if not _LETTER.search(value) or _SLUG.match(value):
+    if not _LETTER.search(value) or (_SLUG.match(value) and not (value.isalpha() and _irregular(value))):
         return False
     if _DIGIT.search(value):
         return entropy(value) >= (2.3 if len(value) < 16 else 2.8)
     turns = sum(a.islower() and b.isupper() for a, b in pairwise(value))
-    is_long = len(value) >= 16 and len(_LETTER.findall(value)) >= 12
-    return is_long and not _CAMEL.match(value) and turns >= len(value) / 8 and entropy(value) >= 3.5
+    letters = "".join(_LETTER.findall(value))
+    if len(letters) < 12 or turns < len(value) / 8 or entropy(value) < 3:
+        return False
+    return _irregular(letters) or (len(value) >= 16 and not _CAMEL.match(value) and entropy(value) >= 3.5)
 
 
 def entropy(value: str) -> float:
@@ -197,41 +230,57 @@ class SecretSpan(NamedTuple):
 
 
 Check = Callable[[str], bool]
+# The token may not be the tail of a longer word, unless what precedes is an escape (\n), a colour code or %3D.
+_EDGES = (r"(?<![A-Za-z0-9_\-]{})", r"(?<=\\[nrt]{})", r"(?<=\dm{})", r"(?<=%[0-9A-F][0-9A-F]{})")
+_ALONE = re.compile("|".join(edge.format("") for edge in _EDGES))
+_AWS_KEY = "aws-access-key"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenShape:
-    """The form of one kind of token; one of the literals must occur before the pattern is tried; group 1 is the secret.
-
-    `glued` judges a token at the end of a longer word, as in `key-ghp_…`; without it such an end is no token.
-    """
+    """The form of one kind of token: a row of `tokens.txt`. A body with no prefix has a literal that occurs within it."""
 
     kind: str
-    literals: tuple[str, ...]
-    pattern: re.Pattern[str]
-    check: Check | None = None
-    prefix: str = ""
-    glued: Check | None = None
+    prefixes: tuple[str, ...]
+    body: str
+    alone: str
+    glued: str
+    literal: str = ""
+
+    def secrets_in(self, text: str) -> Iterator[SecretSpan]:
+        """Yield the tokens of this form; a token after a marker such as `sig=` or an address is only what follows it."""
+        if not any(literal in text for literal in self.prefixes or (self.literal,)):
+            return
+        for match in _compiled(self).finditer(text):
+            check = self.alone if not self.prefixes or self.glued == "x" or _ALONE.match(text, match.start()) else self.glued
+            if _CHECKS[check](match.group("body") if check == "r" else match.group("token")):
+                yield SecretSpan(*match.span("token"), self.kind)
 
 
-# The token may not be the tail of a longer word, unless what precedes is an escape (\n), a colour code or %3D.
-_EDGES = (r"(?<![A-Za-z0-9_\-]{})", r"(?<=\\[nrt]{})", r"(?<=\dm{})", r"(?<=%[0-9A-F][0-9A-F]{})")
-_ALONE = re.compile("|".join(edge.format("") for edge in _EDGES))
-
-
-def _shape(
-    kind: str,
-    prefix: str,
-    *,
-    body: str,
-    literals: tuple[str, ...] = (),
-    check: Check | None = None,
-    glued: Check | None = None,
-) -> TokenShape:
+@lru_cache(maxsize=512)
+def _compiled(shape: TokenShape) -> re.Pattern[str]:
+    body = f"(?P<body>{shape.body})"
+    if not shape.prefixes:
+        return re.compile(f"(?P<token>{body})", re.ASCII)
     # The prefix comes first and its left edge is checked after it, so that the search can jump from literal to literal.
-    edge = "" if glued else "(?:" + "|".join(edge.replace("{}", prefix) for edge in _EDGES) + ")"
-    pattern = re.compile(f"({prefix}{edge}{body})")
-    return TokenShape(kind, literals or (prefix.replace("\\", ""),), pattern, check, prefix, glued)
+    edges = "(?:" + "|".join(_EDGES) + ")" if shape.glued == "x" else ""
+    heads = [escaped + edges.replace("{}", escaped) for escaped in map(re.escape, shape.prefixes)]
+    prefix = heads[0] if len(heads) == 1 else f"(?:{'|'.join(heads)})"
+    if shape.prefixes[0][-1] in "/=":
+        return re.compile(f"{prefix}(?P<token>{body})", re.ASCII)
+    return re.compile(f"(?P<token>{prefix}{body})", re.ASCII)
+
+
+@cache
+def token_shapes() -> tuple[TokenShape, ...]:
+    """Return the forms of tokens in `tokens.txt`, which stand in the order in which they name a secret."""
+    shapes = []
+    for line in (Path(__file__).parent / "tokens.txt").read_text(encoding="ascii").splitlines():
+        if line and line[0] != "#":
+            kind, prefixes, body, alone, glued = line.split(" ")
+            literal = prefixes[1:] if prefixes[0] == "@" else ""
+            shapes.append(TokenShape(kind, () if literal else tuple(prefixes.split(",")), body, alone, glued, literal))
+    return tuple(shapes)
 
 
 def has_digit(token: str) -> bool:
@@ -239,7 +288,7 @@ def has_digit(token: str) -> bool:
 
 
 def _has_digit_and_capital(token: str) -> bool:
-    return has_digit(token) and _has_both_cases(token)
+    return _has_both_cases(token) and (has_digit(token) or _irregular("".join(_LETTER.findall(token))))
 
 
 def _has_both_cases(token: str) -> bool:
@@ -274,71 +323,14 @@ def _is_jwt(token: str) -> bool:
     return isinstance(fields, dict) and "alg" in fields
 
 
-_W = r"[A-Za-z0-9_\-]"
-_A = r"[A-Za-z0-9]"
-_END = r"(?![A-Za-z0-9])"
-
-# Tokens behind a word are looked for where the prefix is no word's end, or the body then has to look drawn at random.
-SHAPES: tuple[TokenShape, ...] = (
-    _shape("aws-access-key", "A(?:K|S)IA", body=rf"[A-Z0-9]{{16}}{_END}", literals=("AKIA", "ASIA"), check=has_digit, glued=has_digit),
-    _shape("github-token", "gh[pousr]_", body=rf"{_A}{{20,255}}", literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), glued=_drawn),
-    _shape("tacit-token", "tacit_", body=rf"[0-9a-f]{{64}}{_END}"),
-    _shape("github-token", "github_pat_", body=r"[A-Za-z0-9_]{22,255}", glued=_drawn),
-    _shape("gitlab-token", "gl[a-z]{3}-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit),
-    _shape("gitlab-token", "gl(?:pat|rtr|cbt|ptt)-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit, glued=has_digit),
-    _shape("slack-token", "xox[a-z]-", body=r"[A-Za-z0-9\-]{10,250}", literals=("xox",), check=has_digit),
-    _shape("slack-token", "xox[abeprs]-", body=r"[A-Za-z0-9\-]{10,250}", literals=("xox",), check=has_digit, glued=has_digit),
-    _shape("slack-token", "xapp-", body=r"[A-Za-z0-9\-]{20,250}", check=has_digit),
-    _shape("slack-token", "xapp-1-A", body=r"[A-Z0-9]{8,12}-\d{8,16}-[0-9a-f]{20,128}", glued=has_digit),
-    TokenShape("slack-webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_]{20,200})")),
-    _shape("stripe-key", "sk_(?:live|test)_", body=rf"{_A}{{16,250}}", literals=("sk_live_", "sk_test_"), glued=_drawn),
-    _shape("stripe-key", "rk_(?:live|test)_", body=rf"{_A}{{16,250}}", literals=("rk_live_", "rk_test_"), glued=_drawn),
-    _shape("stripe-key", "whsec_", body=r"[A-Za-z0-9+/=]{24,100}", glued=_drawn),
-    _shape("anthropic-key", "sk-ant-", body=rf"{_W}{{20,250}}", check=has_digit, glued=_drawn),
-    _shape("openai-key", "sk-(?:proj|svcacct|admin)-", body=rf"{_W}{{20,250}}", literals=("sk-proj-", "sk-svcacct-", "sk-admin-"), check=_has_digit_and_capital, glued=_drawn),
-    _shape("openai-key", "sk-", body=rf"{_W}{{20,250}}", check=_has_digit_and_capital),
-    _shape("openai-key", rf"sk-(?={_A}{{40}})", body=rf"{_A}{{40,250}}", literals=("sk-",), glued=_drawn),
-    _shape("api-key", "sk-", body=r"(?:or-v1-)?[0-9a-f]{32,64}(?![A-Za-z0-9_\-])", check=has_digit),
-    _shape("google-key", "AIza", body=rf"{_W}{{35}}{_END}", glued=_has_digit_and_capital),
-    _shape("google-oauth", r"ya29\.", body=r"[A-Za-z0-9_\-.]{20,2048}", glued=_drawn),
-    _shape("google-oauth", "GOCSPX-", body=rf"{_W}{{20,60}}", glued=_has_digit_and_capital),
-    _shape("jwt", "eyJ", body=rf"{_W}{{8,4096}}\.{_W}{{2,65536}}(?:\.{_W}{{0,65536}}){{0,3}}", check=_is_jwt),
-    # {"alg":, {"typ": and {"kid": as they begin nearly every header; the bound keeps a row of them cheap.
-    _shape("jwt", "eyJ(?:hbGci|0eXAi|raWQi)Oi", body=rf"{_W}{{8,512}}+\.{_W}{{2,65536}}+(?:\.{_W}{{0,65536}}+){{0,3}}", literals=("eyJ",), check=_is_jwt, glued=_is_jwt),
-    _shape("npm-token", rf"npm_(?={_A}{{36}})", body=rf"{_A}{{36,60}}{_END}", literals=("npm_",), glued=_has_both_cases),
-    _shape("pypi-token", "pypi-AgE", body=rf"{_W}{{20,1000}}", glued=_drawn),
-    _shape("huggingface-token", rf"hf_(?={_A}{{30}})", body=rf"{_A}{{30,60}}", literals=("hf_",), glued=_has_both_cases),
-    _shape("twilio-key", "SK", body=rf"[0-9a-f]{{32}}{_END}"),
-    _shape("sendgrid-key", r"SG\.", body=rf"{_W}{{16,32}}\.{_W}{{16,64}}", glued=_drawn),
-    _shape("digitalocean-token", "do[opr]_v1_", body=r"[0-9a-f]{40,80}", literals=("dop_v1_", "doo_v1_", "dor_v1_"), glued=has_digit),
-    _shape("databricks-token", "dapi(?=[0-9a-f]{32})", body=rf"[0-9a-f]{{32}}(?:-\d)?{_END}", literals=("dapi",), glued=has_digit),
-    _shape("vault-token", r"hv[sbr]\.", body=rf"{_W}{{20,300}}", literals=("hvs.", "hvb.", "hvr."), glued=_drawn),
-    TokenShape("telegram-token", (":AA",), re.compile(rf"(?<!\d)(\d{{7,11}}:AA{_W}{{32,34}}){_END}")),
-    TokenShape("discord-token", (".",), re.compile(rf"(?:(?<![A-Za-z0-9_.\-])|(?<=\dm)|(?<=\\[nrt]))([MNO][A-Za-z0-9_\-]{{22,30}}\.{_W}{{6}}\.{_W}{{25,40}})(?![A-Za-z0-9_\-])"), _has_digit_and_capital),
-    _shape("age-key", "AGE-SECRET-KEY-1", body=r"[A-Z0-9]{40,80}", glued=has_digit),
-    _shape("shopify-token", "shp(?:at|ca|pa|ss)_", body=r"[0-9a-fA-F]{32}", literals=("shpat_", "shpca_", "shppa_", "shpss_"), glued=has_digit),
-    _shape("square-token", "sq0[a-z]{3}-", body=rf"{_W}{{22,60}}", literals=("sq0",), glued=_has_digit_and_capital),
-    _shape("figma-token", "figd_", body=rf"{_W}{{30,60}}", glued=_drawn),
-    _shape("newrelic-key", "NRAK-", body=r"[A-Z0-9]{27}", glued=has_digit),
-    _shape("atlassian-token", "ATATT3xFfGF", body=r"[A-Za-z0-9_\-=]{40,300}", glued=_drawn),
-    _shape("doppler-token", r"dp\.[a-z]{2}\.", body=rf"{_A}{{40,60}}", literals=("dp.",), glued=_drawn),
-    _shape("supabase-token", "sbp_", body=r"[0-9a-f]{40}", glued=has_digit),
-    _shape("grafana-token", "gls[a-z]_", body=r"[A-Za-z0-9_]{32,60}", literals=("glsa_", "glsm_"), glued=_drawn),
-    _shape("postman-key", "PMAK-", body=r"[0-9a-f]{24}-[0-9a-f]{34}", glued=has_digit),
-    _shape("replicate-token", "r8_", body=rf"{_A}{{37,40}}{_END}", glued=_drawn),
-    _shape("xai-key", "xai-", body=rf"{_A}{{40,120}}", glued=_drawn),
-    _shape("perplexity-key", "pplx-", body=rf"{_A}{{40,64}}", glued=_drawn),
-    _shape("tailscale-key", "tskey-", body=r"[a-z]{2,12}-[A-Za-z0-9\-]{20,100}", glued=_drawn),
-    _shape("pinecone-key", "pcsk_", body=r"[A-Za-z0-9_]{40,100}", glued=_drawn),
-    _shape("notion-token", "ntn_", body=rf"{_A}{{40,60}}", glued=_drawn),
-    _shape("planetscale-token", "pscale_tkn_", body=r"[A-Za-z0-9_\-.]{32,64}", glued=_drawn),
-    _shape("linear-key", "lin_api_", body=rf"{_A}{{32,64}}", glued=_drawn),
-    _shape("groq-key", "gsk_", body=rf"{_A}{{40,60}}", glued=_drawn),
-    TokenShape("password-hash", ("$1$", "$5$", "$6$", "$y$", "$7$", "$2"), re.compile(r"(\$(?:[1567y]|2[abxy])\$[A-Za-z0-9./$=,]{20,200})")),
-    TokenShape("password-hash", ("$argon2", "$scrypt$", "$pbkdf2"), re.compile(r"(\$(?:argon2(?:id?|d)|scrypt|pbkdf2(?:-sha\d+)?)\$[A-Za-z0-9./$=,+\-]{20,300})")),
-    TokenShape("ssh-private-key", ("b3BlbnNzaC1rZXktdjEA",), re.compile(r"(b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=]{0,8192})")),
-    TokenShape("signature", ("sig=", "Signature="), re.compile(r"[?&;](?:sig|X-Amz-Signature|Signature|X-Goog-Signature)=([A-Za-z0-9%+/=\-_]{27,1024})")),
-)  # fmt: skip
+_CHECKS: dict[str, Check] = {
+    "-": lambda token: True,
+    "d": has_digit,
+    "b": _has_both_cases,
+    "c": _has_digit_and_capital,
+    "r": _drawn,
+    "j": _is_jwt,
+}
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40})PRIVATE KEY(?: BLOCK)?-----")
 _BODY_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
@@ -353,18 +345,14 @@ _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]
 
 def shaped_secrets(text: str) -> Iterator[SecretSpan]:
     """Yield every secret in the text that is recognised by its form."""
-    for shape in SHAPES:
-        if not any(literal in text for literal in shape.literals):
-            continue
-        for match in shape.pattern.finditer(text):
-            check = shape.check if shape.glued is None or _ALONE.match(text, match.start()) else shape.glued
-            if check is None or check(match.group(1)):
-                yield SecretSpan(*match.span(1), shape.kind)
-                if shape.kind == "aws-access-key":
-                    # It is often followed by its secret with no name at all: a CSV row, a prompt's answers.
-                    for after in _AWS_SECRET.finditer(text, match.end(), match.end() + 200):
-                        if _has_digit_and_capital(after.group()):
-                            yield SecretSpan(*after.span(), "aws-secret-key")
+    for shape in token_shapes():
+        for span in shape.secrets_in(text):
+            yield span
+            if span.kind == _AWS_KEY:
+                # It is often followed by its secret with no name at all: a CSV row, a prompt's answers.
+                for after in _AWS_SECRET.finditer(text, span.end, span.end + 200):
+                    if _has_digit_and_capital(after.group()):
+                        yield SecretSpan(*after.span(), "aws-secret-key")
     if "-----BEGIN " in text:
         yield from _key_blocks(text)
 
