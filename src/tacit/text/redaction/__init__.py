@@ -35,12 +35,12 @@ _INTRODUCTION = re.compile(
     rb"(?:bearer[ +]|\d:(?=aa)|[/\d]\d{9,20}:|-[0-9a-f]{12}:|\d[|]|\bpat[a-z0-9]{14}\.|\.atlasv1\.|\.[a-z0-9_\-]{6}\.|sig(?:nature)?=)"
 )
 _JOINTS = frozenset(b".:/ +=|~$!")
-_HOOK = re.compile(
-    rb"hooks?[./](?:slack|zapier|office|us|eu|make)|webhook(?:s\\?/\d|b2)|webhook/|chat\.googleapis\.com|/with/key/|apikeys|cloudinary:"
-)
+_HOOK = re.compile(rb"hook(?:s?[./](?:slack|zapier|office|us|eu|make)|s?\\?/|b2)")
 _DASH, _EQUALS = b"-="
 _FERNET = 43
 _INTRODUCED = 48
+_COMMAND_REACH = 620
+_HARMLESS_MAX = 4096
 _SEPARATOR = re.compile(rb"[\-_]")
 # What may be glued before a token: the rest of an escape (\\n, \\u2019), a colour code's end, %3D.
 _GLUE = rb"[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-fA-F]{2}"
@@ -56,7 +56,7 @@ _SCANS = tuple(
         rb"kind[\"'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}[\"'\\]{0,4}secret\b",
     )
 )
-_LITERALS = (b"fm2_", b"securestring", b"senha", b"contrase")
+_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"login(", b"connection(", b"senha", b"contrase")
 _SENSITIVE = re.compile(rb"sensitive[\"'\\]{1,4}[ \t]{0,4}:[ \t]{0,4}true")
 _COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbawsxkrn]|-user|-proxy-user|-cookie|-pass)")
 # Null, a container or a small number after a secret's name is no secret.
@@ -71,8 +71,9 @@ _ANCHORS = {
     r"cr(?:ed|(?<=secr)et)": ("cred", "secret"),
     r"auth": ("auth",),
 }
-_FOREIGN_BYTES = re.compile(b"|".join(each for word in FOREIGN for each in (word.encode(), re.escape(word.encode("ascii", "backslashreplace")))))
-_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<)|fernet\(")
+_FOREIGN_BYTES = tuple(word.encode() for word in FOREIGN)
+_FOREIGN_ESCAPED = re.compile(rb"\\u(?:" + b"|".join(word.encode("ascii", "backslashreplace")[2:].replace(b"\\", rb"\\") for word in FOREIGN) + b")")
+_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<|expect )|fernet\(")
 _NAME_BYTES = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
 _TWO_WORDS = re.compile(TWO_WORDS.encode(), re.IGNORECASE)
@@ -88,13 +89,14 @@ def may_hold_secret(text: str | bytes) -> bool:
         any(scan.search(lowered) for scan in _SCANS)
         or any(literal in lowered for literal in _LITERALS)
         or (b"sensitive" in lowered and _SENSITIVE.search(lowered) is not None)
-        or ((b"\\u" in lowered or not lowered.isascii()) and _FOREIGN_BYTES.search(lowered) is not None)
+        or (not lowered.isascii() and any(word in lowered for word in _FOREIGN_BYTES))
+        or _FOREIGN_ESCAPED.search(lowered) is not None
         or (b"hook" in lowered and _HOOK.search(lowered) is not None)
         or _has_token_run(raw, lowered)
         or any(_names_secret(raw, match) for pattern in _names() for match in pattern.finditer(lowered))
         or (b"@" in lowered and any(pattern.search(lowered) for pattern in _LOGIN_URLS))
         or _RARE.search(lowered) is not None
-        or (_COMMAND_FLAG.search(lowered) is not None and any(word in lowered for word in _flag_words()))
+        or any(_follows_command(lowered, match.start()) for match in _COMMAND_FLAG.finditer(lowered))
     )
 
 
@@ -102,7 +104,7 @@ def may_hold_secret(text: str | bytes) -> bool:
 def _names() -> tuple[re.Pattern[bytes], ...]:
     """Return the patterns for names before a value, for titles of columns, and for words of `commands.txt` with a name in them."""
     literals = [form.literal for form in command_forms() if form.gate in ("word", "next")]
-    literals += ["random_password", "access_token$"]
+    literals += ["random_password", "access_token$", "/with/key/", "/apikeys/", "messages?key="]
     patterns = []
     for anchor, words in _ANCHORS.items():
         ends = [(one, one.index(word) + len(word)) for word in words for one in literals if word in one]
@@ -112,17 +114,23 @@ def _names() -> tuple[re.Pattern[bytes], ...]:
     return tuple(patterns)
 
 
+def _follows_command(lowered: bytes, flag: int) -> bool:
+    window = lowered[max(0, flag - _COMMAND_REACH) : flag]
+    return any(word in window for word in _flag_words())
+
+
 @cache
 def _flag_words() -> tuple[bytes, ...]:
     return (b"curl", *{form.literal.encode() for form in command_forms() if form.gate == "flag"})
 
 
-# Words of `commands.txt` and of other languages, at letters and signs that are rare: each place of one costs a little.
+# Words of `commands.txt` and of other languages, at letters that are rare: each place of one costs a little.
 _RARE = re.compile(
-    rb"q(?:lplus|ladmin|ctl add)|k(?:v put|ty[\"'\\]|ennwort)|w(?:andb login|hoami -t|mtkn-1|achtwoord)|v(?:ault enc|(?<=cla)e)"
-    rb"|jelsz|-(?:with-dec|reveal|hex|base64|field|(?<=put-)parameter|(?<=from-)literal|(?<=to-)secures|(?<=-)auth=)"
-    rb"|xoxe\.|/(?:(?<=op:/)/|(?<= /)(?:add|p:))|z(?<=loz)inka"
+    rb"q(?:lplus|ladmin|ctl add)|k(?:v put|(?<=mask)::|ty[\"'\\]|ennwort)|w(?:andb login|hoami -t|mtkn-1|achtwoord|(?<=-w)ith-dec)"
+    rb"|v(?:ault (?:enc|kv |read)|(?<=clav)e|(?<=-rev)eal|(?<=conv)ertto-s)|j(?:elsz)|x(?:oxe\.|(?<=-hex) \d)|z(?<=loz)inka"
 )
+
+
 @dataclass(frozen=True, slots=True)
 class _Heads:
     """How runs with a known token begin, the prefixes that count anywhere in a run, and what stands before a run."""
@@ -156,13 +164,19 @@ def _heads() -> _Heads:
     )
 
 
+@cache
+def _harmless_runs() -> set[bytes]:
+    """Return the runs that began no token, which are remembered because the same names repeat."""
+    return set()
+
+
 def _has_token_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
     if start < 0:
         return False
     known = _heads()
-    harmless: set[bytes] = set()  # harmless runs: the same names repeat
+    harmless = _harmless_runs()
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
@@ -170,6 +184,8 @@ def _has_token_run(raw: bytes, lowered: bytes) -> bool:
         if not is_uuid and run not in harmless:
             if _begins_token(run, lowered[start : start + len(run)], known):
                 return True
+            if len(harmless) >= _HARMLESS_MAX:
+                harmless.clear()
             harmless.add(run)
         if end - start == _FERNET and lowered[end] == _EQUALS and b"fernet(" in lowered[max(0, start - 12) : start]:
             return True

@@ -26,7 +26,7 @@ from tacit.text.redaction.patterns import (
 )
 
 LATIN = ("senha", "contrasena", "contraseña", "clave", "kennwort", "wachtwoord", "jelszo", "jelszó", "lozinka")
-FOREIGN = ("şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
+FOREIGN = ("пароль", "密码", "パスワード", "비밀번호")
 KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie", *LATIN, *FOREIGN)
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_MAX = 60
@@ -197,7 +197,7 @@ def url_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
         if match.group(3):
             if machine_made(match.group(3)):
                 yield SecretSpan(*match.span(3), "url-credential")
-        elif match.group(2).lower() not in _LITERAL_LOGIN and not _is_reference(match.group(2)):
+        elif match.group(2).lower() not in {*_LITERAL_LOGIN, match.group(1).lower()} and not _is_reference(match.group(2)):
             yield SecretSpan(*match.span(2), "password")
 
 
@@ -255,7 +255,7 @@ def cookie_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(*pair.span(2), "cookie")
 
 
-_MARKS = {"{q}": r"[\"'\\]{0,4}", "{v}": r"([^\s\"'\\]{4,256})"}
+_MARKS = {"{q}": r"[\"'\\]{0,4}", "{v}": r"([^\s\"'\\]{4,256})", "{w}": r"([^\s\"'\\]{6,256})"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,8 @@ def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     for form in command_forms():
         for match in form.pattern.finditer(lowered) if form.literal in lowered else ():
             if match.re.groups:
-                yield from _unless_reference(text, match.span(1))
+                if "{w}" not in form.source or password_shaped(match_text := text[slice(*match.span(1))]) or is_word_row(match_text):
+                    yield from _unless_reference(text, match.span(1))
             elif (printed := _NEXT_LINE.match(text, match.end())) and convincing(
                 printed.group(1)[:_JUDGED], any_word=True, firm=False
             ):

@@ -42,7 +42,7 @@ _PASSWORD_WORDS = frozenset(
     "sshpass bindpass authpass passe passwort kennwort wachtwoord senha contrasena jelszo lozinka".split()
 )
 # A letter outside ASCII ends a word for the pattern above, so these are compared whole.
-_FOREIGN_ENDS = ("contraseña", "şifre", "jelszó", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
+_FOREIGN_ENDS = ("contraseña", "jelszó", "пароль", "密码", "パスワード", "비밀번호")
 _TOKEN_ENDS = ("token", "secret")
 _KEY_ENDS = ("apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey", "signingkey", "encryptionkey")
 _CREDENTIAL_WORDS = frozenset("credential authorization auth cookie jwt bearer".split())
@@ -56,7 +56,7 @@ _HARMLESS_TOKENS = frozenset(
 _KEY_QUALIFIERS = frozenset(
     "api access secret private encryption encrypt signing sign signature auth master account storage shared preshared "
     "service subscription consumer app application license ssh deploy admin hmac aes session jwt webhook cipher "
-    "crypto role write read ingestion integration project client server bot user team org root global personal".split()
+    "crypto role write read ingestion integration project fernet client server bot user team org root global personal".split()
 )
 
 
@@ -104,7 +104,9 @@ _REFERENCE = re.compile(
   | [A-Za-z_][\w.:>-]*[(\[{]                       # calls and subscripts
   | [A-Za-z_]+\d{0,3}(?:(?:\.|::|->)[A-Za-z_]+\d{0,3})+\??!?;?$   # dotted names
   | (?:https?|file|op|vault|secret|env|ssm|arn|ref|urn|s3|gs|data|sha\d+)[:+/]
-  | (?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.~-]+(?:[/\\][\w.@~-]*)*$   # paths
+  | (?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.~-]+(?:[/\\][\w.@~:-]*)*$   # paths
+  | [\w.:]*(?:\.|::)\w*(?:key|token|secret|password|credentials?)$   # the name of a class or field
+  | [A-Za-z_]\w*(?:\$\d)+(?:$|[.;])                # names that a bundler made
   | v?\d+(?:\.\d+)+(?:[-+.]\w+)*$                  # versions and addresses
   | \d{4}-\d\d-\d\d(?:$|[T_])                      # dates
   | redacted
@@ -112,7 +114,7 @@ _REFERENCE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"(?:your|my|the|enter|insert|change|replace|example|dummy|fake|todo)[-_ ]?\w*|\w*(?:changeme|placeholder)\w*|x{4}"
+    r"(?:your|my|the|enter|insert|change|replace|example|sample|dummy|fake|todo)[-_ ]?\w*|\w*(?:changeme|placeholder)\w*|x{4}"
 )
 _BLANK = re.compile(r"\s")
 _DIGIT = re.compile(r"\d")
@@ -120,7 +122,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _CLASSES = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_]*\d{0,2}$")
 # my-app-token-2, kebab and snake names: words and short numbers, nothing machine-made.
-_SLUG = re.compile(r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+)*\d{0,3}$")
+_SLUG = re.compile(r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+|[-_./:@][A-Za-z]{2,}\d{1,2})*\d{0,3}$")
 _CAMEL = re.compile(r"[A-Z]{0,6}[a-z]*(?:[A-Z]{1,6}[a-z]+)*[A-Z]{0,6}\d{0,3}$")
 _NOT_VALUES = frozenset(
     "none null nil true false yes no on off str string bytes text int integer number bool boolean object array any "
@@ -135,12 +137,13 @@ _PROSE = frozenset(
     "docs token secret key set has have at as".split()
 )
 
+_WORDS_JOINED = re.compile(r"/?[A-Za-z]+\d?(?:[-_/:]+[A-Za-z]+\d?)+")
 _SECRET_WORDS = ("pass", "pw", "secret", "token", "key", "_")
 
 
 def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     """Whether the value is a secret. `firm`: the context leaves little doubt, as for quotes or NAME=value in capitals."""
-    if len(value) < 4 or _REFERENCE.match(value) or _PLACEHOLDER.match(value.lower()):
+    if len(value) < 4 or _REFERENCE.match(value) or _PLACEHOLDER.match(value.lower()) or value.endswith(("...", "…")):
         return False
     if _BLANK.search(value):
         return any_word and firm and _is_passphrase(value)
@@ -154,7 +157,10 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
         return (firm and len(plain) >= 5) or _irregular(plain)
     if plain.isdigit() or len(plain) < 6:
         return len(plain) >= (6 if plain.isdigit() or not firm else 4)
-    is_name = _IDENTIFIER.match(plain) and any(word in plain.lower() for word in _SECRET_WORDS)
+    names_secret = any(word in plain.lower() for word in _SECRET_WORDS)
+    if names_secret and _WORDS_JOINED.fullmatch(plain):
+        return False  # an error's code, a route: "missing-password", "/v1/accounts:changePassword"
+    is_name = _IDENTIFIER.match(plain) and names_secret
     mixed = bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name
     return firm or mixed or _irregular("".join(_LETTER.findall(plain)))
 
@@ -200,11 +206,23 @@ def password_shaped(value: str) -> bool:
     )
 
 
+_COUNTED = re.compile(r"1234567890|0123456789|deadbeef", re.IGNORECASE)
+
+
+def _is_class_name(value: str) -> bool:
+    """Whether a value is one name in mixed case with at most two digits, such as `OAuth2Client`."""
+    letters = "".join(_LETTER.findall(value))
+    is_name = value.isalnum() and len(value) - len(letters) <= 2 and len(letters) >= 8
+    return is_name and not value.isalpha() and len(letters) / len(_CASE_PARTS.findall(letters)) >= 3.5
+
+
 def machine_made(value: str) -> bool:
     """Whether a value looks random: digits among letters, or irregular case."""
     if len(value) < 8:
         return False
     if not _LETTER.search(value) or (_SLUG.match(value) and not (value.isalpha() and _irregular(value))):
+        return False
+    if _COUNTED.search(value) or (len(value) < 24 and _is_class_name(value)):
         return False
     if _DIGIT.search(value):
         return entropy(value) >= (2.3 if len(value) < 16 else 2.8)
@@ -234,6 +252,7 @@ Check = Callable[[str], bool]
 _EDGES = (r"(?<![A-Za-z0-9_\-]{})", r"(?<=\\[nrt]{})", r"(?<=\dm{})", r"(?<=%[0-9A-F][0-9A-F]{})")
 _ALONE = re.compile("|".join(edge.format("") for edge in _EDGES))
 _AWS_KEY = "aws-access-key"
+_DIGEST = re.compile(r".{0,4}sha\d{1,3}[=:-]\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +271,8 @@ class TokenShape:
         if not any(literal in text for literal in self.prefixes or (self.literal,)):
             return
         for match in _compiled(self).finditer(text):
+            if _DIGEST.match(text, max(0, match.start() - 8), match.start()):
+                continue
             check = self.alone if not self.prefixes or self.glued == "x" or _ALONE.match(text, match.start()) else self.glued
             if _CHECKS[check](match.group("body") if check == "r" else match.group("token")):
                 yield SecretSpan(*match.span("token"), self.kind)
