@@ -26,13 +26,13 @@ _TO_RUNS = bytes(ord("a") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in
 _RUN = b"a" * 20
 # Tokens without a prefix that fill a run, or begin or end it.
 _ODD_RUN = re.compile(
-    rb"\d{15,19}-[a-z0-9]{40}\Z|00[\w\-]{40}\Z|[0-9a-f]{32}-(?:us\d|[0-9a-f]{8}-)|[a-z0-9]{6}_[a-z0-9]{29}_mmk"
+    rb"\d{15,19}-[a-z0-9]{40}\Z|0-[0-9a-f]{24}-|[5kl][1-9a-hj-np-z]{50,51}\Z|ac[0-9a-f]{32}\Z|00[\w\-]{40}\Z|[0-9a-f]{32}-(?:us\d|[0-9a-f]{8}-)|[a-z0-9]{6}_[a-z0-9]{29}_mmk"
     rb"|(?:[a-z0-9]{6})?[0-9a-f]{30,40}(?:ffff)?nral|(?:aa|eu01xx)[0-9a-f]{36,40}-nrma|[a-z0-9]{76}azdo|a{20}"
     rb"|(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?sk[0-9a-f]{32}"
 )
 # Some tokens are recognised by what precedes the run; the byte just before it says what to look for.
 _INTRODUCTION = re.compile(
-    rb"(?:bearer[ +]|\d:(?=aa)|[/\d]\d{9,20}:|-[0-9a-f]{12}:|\d[|]|\bpat[a-z0-9]{14}\.|\.atlasv1\.|\.[a-z0-9_\-]{6}\.|sig(?:nature)?=)"
+    rb"(?:bearer[ +]|\d:(?=aa)|[/\d]\d{9,20}:|-[0-9a-f]{12}:|\dq~|\bdp\.[a-z]{2,5}\.[\w\-]{2,35}\.|\d[|]|\bpat[a-z0-9]{14}\.|\.atlasv1\.|\.[a-z0-9_\-]{6}\.|sig(?:nature)?=)"
 )
 _JOINTS = frozenset(b".:/ +=|~$!")
 _HOOK = re.compile(rb"hook(?:s?[./](?:slack|zapier|office|us|eu|make)|s?\\?/|b2)")
@@ -56,8 +56,8 @@ _SCANS = tuple(
         rb"kind[\"'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}[\"'\\]{0,4}secret\b",
     )
 )
-_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"login(", b"connection(", b"senha", b"contrase")
-_SENSITIVE = re.compile(rb"sensitive[\"'\\]{1,4}[ \t]{0,4}:[ \t]{0,4}true")
+_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"login(", b"connection(", b"client(", b"net use", b"<<< ", b":*:", b"+acr", b"\tfalse\t", b"\\tfalse\\t", b"senha", b"contrase")
+_SENSITIVE = re.compile(rb"sensitive[\"'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}true")
 _COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbawsxkrn]|-user|-proxy-user|-cookie|-pass)")
 # Null, a container or a small number after a secret's name is no secret.
 _NO_SECRET = r"(?![ \t]{0,4}(?:[\[{]|null\b|true\b|false\b|\d{1,5}[,\s}\]]))"
@@ -73,7 +73,7 @@ _ANCHORS = {
 }
 _FOREIGN_BYTES = tuple(word.encode() for word in FOREIGN)
 _FOREIGN_ESCAPED = re.compile(rb"\\u(?:" + b"|".join(word.encode("ascii", "backslashreplace")[2:].replace(b"\\", rb"\\") for word in FOREIGN) + b")")
-_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<|expect )|fernet\(")
+_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<|expect |form-data)|fernet\(")
 _NAME_BYTES = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
 _TWO_WORDS = re.compile(TWO_WORDS.encode(), re.IGNORECASE)
@@ -127,7 +127,7 @@ def _flag_words() -> tuple[bytes, ...]:
 # Words of `commands.txt` and of other languages, at letters that are rare: each place of one costs a little.
 _RARE = re.compile(
     rb"q(?:lplus|ladmin|ctl add)|k(?:v put|(?<=mask)::|ty[\"'\\]|ennwort)|w(?:andb login|hoami -t|mtkn-1|achtwoord|(?<=-w)ith-dec)"
-    rb"|v(?:ault (?:enc|kv |read)|(?<=clav)e|(?<=-rev)eal|(?<=conv)ertto-s)|j(?:elsz)|x(?:oxe\.|(?<=-hex) \d)|z(?<=loz)inka"
+    rb"|v(?:ault (?:enc|kv |read|login)|ariable \\{0,3}\"[\w\-]{0,40}(?:pass|secret|token|key)|(?<=clav)e|(?<=-rev)eal|(?<=conv)ertto-s)|j(?:elsz|dbc:oracle)|x(?:oxe\.|(?<=-hex) \d)|z(?<=loz)inka|z(?<=az)fu"
 )
 
 

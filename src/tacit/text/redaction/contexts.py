@@ -40,9 +40,9 @@ _MARK_SOON = r"[^\s\"'`)]{1,64}[!#$%&*+@^~]"
 _BREAK = r"(?:\\r|\r)?(?:\\n|\n)"
 _OVER_LINES = re.compile(rf"\s*{_BREAK}\s*=")
 _OPERATOR = (
-    rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
+    rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|\?\?=?|\|\||:-|\[[^\]\n'`]{{0,40}}\]:|[=!]==?|\?=|\+=|<<<|%3[da]"
     r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=]"
-    rf"|[,(|>?](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON})|\((?=[\"'`\\]{{1,8}}{_MARK_SOON})"
+    rf"|[,(|>?](?=[ \t]{{0,24}}[\"'`\\]{{0,8}}{_DIGIT_SOON})|\((?=[\"'`\\]{{1,8}}{_MARK_SOON})"
     rf"|{_BREAK}[ \t]{{0,16}}=(?!=)|</key>(?:\\n|\s){{0,16}}<string>)"
 )
 _PROSE_LINK = (
@@ -143,7 +143,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
         before = text[max(0, match.start() - 300) : match.start()]
         linked = _LINK_WORD.search(match.group()) or _LOGIN_BEFORE.search(before)
         is_variable = quoted and text[start : match.end()].strip().isupper()
-        fits = flag or bool(linked) or is_variable or password_shaped(body)
+        fits = flag or bool(linked) or is_variable or password_shaped(body) or (promise.any_word and is_word_row(body))
     elif mark == ">":  # <password>x</password>
         fits = text.startswith("</", value.end())
     elif mark == "|":  # | password | x |, or a table without lines at its edges

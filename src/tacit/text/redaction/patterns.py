@@ -38,7 +38,7 @@ _SUFFIXES = frozenset(
 
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS = frozenset(
-    "pwd pw pass psw pswd psk userpass dbpass requirepass masterauth storepass keypass rootpass adminpass smtppass ftppass "
+    "pwd pw pass psw pswd psk userpass dbpass requirepass masterauth bindpw rootpw storepass keypass rootpass adminpass smtppass ftppass "
     "sshpass bindpass authpass passe passwort kennwort wachtwoord senha contrasena jelszo lozinka".split()
 )
 # A letter outside ASCII ends a word for the pattern above, so these are compared whole.
@@ -137,6 +137,7 @@ _PROSE = frozenset(
     "docs token secret key set has have at as".split()
 )
 
+_SIGN_WITHIN = re.compile(r"(?=.*[a-z])(?=.*[A-Z])\w+[!@#$%^*+&?~]\w+$")
 _WORDS_JOINED = re.compile(r"/?[A-Za-z]+\d?(?:[-_/:]+[A-Za-z]+\d?)+")
 _SECRET_WORDS = ("pass", "pw", "secret", "token", "key", "_")
 
@@ -162,7 +163,7 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
         return False  # an error's code, a route: "missing-password", "/v1/accounts:changePassword"
     is_name = _IDENTIFIER.match(plain) and names_secret
     mixed = bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name
-    return firm or mixed or _irregular("".join(_LETTER.findall(plain)))
+    return firm or mixed or bool(_SIGN_WITHIN.search(plain)) or _irregular("".join(_LETTER.findall(plain)))
 
 
 def _is_passphrase(value: str) -> bool:
@@ -177,7 +178,7 @@ def _is_passphrase(value: str) -> bool:
 _WORD_ROW = re.compile(r"(?:[a-z]{3,12}[-_.]){2,6}\d{1,4}$")
 _COMMON = ("test", "example", "dummy", "fake", "sample", "mock", "name", "version", *_SECRET_WORDS)
 _CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NO_VOWEL = re.compile(r"[A-Z]?[b-df-hj-np-tv-xz]{4}")
+_NO_VOWEL = re.compile(r"[A-Z][b-df-hj-np-tv-xz]{3}|[b-df-hj-np-tv-xz]{4}|[A-Z]{6}")
 
 
 def is_word_row(value: str) -> bool:
@@ -213,7 +214,9 @@ def _is_class_name(value: str) -> bool:
     """Whether a value is one name in mixed case with at most two digits, such as `OAuth2Client`."""
     letters = "".join(_LETTER.findall(value))
     is_name = value.isalnum() and len(value) - len(letters) <= 2 and len(letters) >= 8
-    return is_name and not value.isalpha() and len(letters) / len(_CASE_PARTS.findall(letters)) >= 3.5
+    if not is_name or value.isalpha() or _NO_VOWEL.search(letters):
+        return False
+    return len(letters) / len(_CASE_PARTS.findall(letters)) >= 3.5
 
 
 def machine_made(value: str) -> bool:
