@@ -16,8 +16,25 @@ from itertools import chain, count
 from string import ascii_letters, digits
 from typing import Any
 
-from tacit.text.redaction.contexts import FINDERS, FOREIGN, TAIL, TWO_WORDS, TWO_WORDS_REACH, command_forms, is_table_header
-from tacit.text.redaction.patterns import SecretName, SecretSpan, convincing, secret_name, shaped_secrets, token_shapes
+from tacit.text.redaction.contexts import (
+    FINDERS,
+    FOREIGN,
+    TAIL,
+    TWO_WORDS,
+    TWO_WORDS_REACH,
+    command_forms,
+    is_table_header,
+)
+from tacit.text.redaction.patterns import (
+    ANY_KEY,
+    SecretName,
+    SecretSpan,
+    fits_name,
+    machine_made,
+    secret_name,
+    shaped_secrets,
+    token_shapes,
+)
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
 # one letter lets a single literal search find them all; an alternation of forty prefixes is fifteen times slower.
@@ -26,7 +43,7 @@ _TO_RUNS = bytes(ord("a") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in
 _RUN = b"a" * 20
 # Tokens without a prefix that fill a run, or begin or end it.
 _ODD_RUN = re.compile(
-    rb"\d{15,19}-[a-z0-9]{40}\Z|0-[0-9a-f]{24}-|[5kl][1-9a-hj-np-z]{50,51}\Z|ac[0-9a-f]{32}\Z|00[\w\-]{40}\Z|[0-9a-f]{32}-(?:us\d|[0-9a-f]{8}-)|[a-z0-9]{6}_[a-z0-9]{29}_mmk"
+    rb"\d{15,19}-[a-z0-9]{40}\Z|0-[0-9a-f]{24}-|[5kl][1-9a-z]{50,51}\Z|ac[0-9a-f]{32}\Z|00[\w\-]{40}\Z|[0-9a-f]{32}-(?:us\d|[0-9a-f]{8}-)|[a-z0-9]{6}_[a-z0-9]{29}_mmk"
     rb"|(?:[a-z0-9]{6})?[0-9a-f]{30,40}(?:ffff)?nral|(?:aa|eu01xx)[0-9a-f]{36,40}-nrma|[a-z0-9]{76}azdo|a{20}"
     rb"|(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?sk[0-9a-f]{32}"
 )
@@ -56,13 +73,14 @@ _SCANS = tuple(
         rb"kind[\"'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}[\"'\\]{0,4}secret\b",
     )
 )
-_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"login(", b"connection(", b"client(", b"net use", b"<<< ", b":*:", b"+acr", b"\tfalse\t", b"\\tfalse\\t", b"senha", b"contrase")
+_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"net use", b"\\tfalse\\t", b"senha", b"contrase")
 _SENSITIVE = re.compile(rb"sensitive[\"'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}true")
 _COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbawsxkrn]|-user|-proxy-user|-cookie|-pass)")
 # Null, a container or a small number after a secret's name is no secret.
 _NO_SECRET = r"(?![ \t]{0,4}(?:[\[{]|null\b|true\b|false\b|\d{1,5}[,\s}\]]))"
 # In the head of a table a name is followed by the mark between columns, or the line ends.
 _TITLE_END = r"[a-z0-9_ ]{0,12}[\"'`*\\]{0,4}[ \t]{0,40}(?:[,|\t\r\n]|\\[nrt])"
+_LONG_VALUE = re.compile(rb"[\s\"'`\\n]{0,24}[\w\-]{20}")
 _LINE_ENDS = re.compile(rb"\\n|\n")
 _ANCHORS = {
     r"k(?:ey|(?<=tok)en|(?<=cook)ie|(?<=psk))": ("key", "token"),
@@ -72,7 +90,11 @@ _ANCHORS = {
     r"auth": ("auth",),
 }
 _FOREIGN_BYTES = tuple(word.encode() for word in FOREIGN)
-_FOREIGN_ESCAPED = re.compile(rb"\\u(?:" + b"|".join(word.encode("ascii", "backslashreplace")[2:].replace(b"\\", rb"\\") for word in FOREIGN) + b")")
+_FOREIGN_ESCAPED = re.compile(
+    rb"\\u(?:"
+    + b"|".join(word.encode("ascii", "backslashreplace")[2:].replace(b"\\", rb"\\") for word in FOREIGN)
+    + b")"
+)
 _PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<|expect |form-data)|fernet\(")
 _NAME_BYTES = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
@@ -127,7 +149,8 @@ def _flag_words() -> tuple[bytes, ...]:
 # Words of `commands.txt` and of other languages, at letters that are rare: each place of one costs a little.
 _RARE = re.compile(
     rb"q(?:lplus|ladmin|ctl add)|k(?:v put|(?<=mask)::|ty[\"'\\]|ennwort)|w(?:andb login|hoami -t|mtkn-1|achtwoord|(?<=-w)ith-dec)"
-    rb"|v(?:ault (?:enc|kv |read|login)|ariable \\{0,3}\"[\w\-]{0,40}(?:pass|secret|token|key)|(?<=clav)e|(?<=-rev)eal|(?<=conv)ertto-s)|j(?:elsz|dbc:oracle)|x(?:oxe\.|(?<=-hex) \d)|z(?<=loz)inka|z(?<=az)fu"
+    rb"|v(?:ault (?:enc|kv |read|login)|ariable \\{0,3}\"[\w\-]{0,40}(?:pass|secret|token|key)|(?<=clav)e|(?<=-rev)eal|(?<=conv)ertto-s)|j(?:elsz|dbc:oracle)|x(?:oxe\.|(?<=-hex) \d)|z(?:(?<=loz)inka|(?<=az)fu)"
+    rb"|\((?:(?<=login.)|(?<=client.)|(?<=connection.))|<(?<=<<<) |[*](?<=:[*]):|[+]acr|\t(?<=\tfalse\t)"
 )
 
 
@@ -219,8 +242,10 @@ def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
     if before.endswith(b" ") and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         return True
     # After a written-out \n the n looks like part of the name; either reading may be the right one.
-    is_secret = secret_name(name) is not None or (name[:1] in "bfnrt" and secret_name(name[1:]) is not None)
-    return is_secret and (match["title"] is None or _is_in_header(raw, match))
+    secret = secret_name(name) or (secret_name(name[1:]) if name[:1] in "bfnrt" else None)
+    if secret is None or (secret.kind == ANY_KEY and not _LONG_VALUE.match(raw, match.end())):
+        return False
+    return match["title"] is None or _is_in_header(raw, match)
 
 
 def _is_in_header(raw: bytes, match: re.Match[bytes]) -> bool:
@@ -243,6 +268,7 @@ _NAME_MAX = 200
 _HEADERS = frozenset({"credential", "cookie"})
 _SHORTEST = 6
 _ROUNDS_MAX = 12
+_REPEATS_MAX, _REPEATED_SHORTEST, _REPEATED_LONGEST = 64, 12, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +300,7 @@ def redact(text: str) -> Redacted:
         spans = _free_of_placeholders(text, _disjoint(found_here))
         if not spans:
             break
+        spans = _with_repeats(text, spans)
         parts: list[str] = []
         rest = 0
         for start, end, kind in spans:
@@ -293,6 +320,15 @@ def redact_value(value: Any) -> RedactedValue:
         return RedactedValue(value)
     found: list[str] = []
     return RedactedValue(_walk(value, None, found=found), tuple(found))
+
+
+def _with_repeats(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
+    """Add the other places of the secrets that were found; only what is long and random is looked for."""
+    again: list[SecretSpan] = []
+    for value, kind in {text[start:end]: kind for start, end, kind in spans[:_REPEATS_MAX]}.items():
+        if _REPEATED_SHORTEST <= len(value) <= _REPEATED_LONGEST and machine_made(value) and text.count(value) > 1:
+            again += (SecretSpan(*match.span(), kind) for match in re.finditer(re.escape(value), text))
+    return _free_of_placeholders(text, _disjoint([*spans, *again])) if again else spans
 
 
 def _disjoint(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
@@ -370,7 +406,7 @@ def _string(text: str, promise: _Expectation | None, *, found: list[str]) -> str
         return result.text
     if promise is None or _PLACEHOLDER.search(text):
         return text
-    if not convincing(text, any_word=promise.secret.any_word, firm=promise.firm):
+    if not fits_name(text, promise.secret, firm=promise.firm):
         return text
     found.append(promise.secret.kind)
     return f"<redacted:{promise.secret.kind}>"

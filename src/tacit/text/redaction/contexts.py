@@ -19,6 +19,7 @@ from tacit.text.redaction.patterns import (
     SecretName,
     SecretSpan,
     convincing,
+    fits_name,
     is_word_row,
     machine_made,
     password_shaped,
@@ -40,7 +41,7 @@ _MARK_SOON = r"[^\s\"'`)]{1,64}[!#$%&*+@^~]"
 _BREAK = r"(?:\\r|\r)?(?:\\n|\n)"
 _OVER_LINES = re.compile(rf"\s*{_BREAK}\s*=")
 _OPERATOR = (
-    rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|\?\?=?|\|\||:-|\[[^\]\n'`]{{0,40}}\]:|[=!]==?|\?=|\+=|<<<|%3[da]"
+    rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|\?\?=?|\|\||:-|-(?=[ \t]{{1,4}}[\"'`])|\[[^\]\n'`]{{0,40}}\]:|[=!]==?|\?=|\+=|<<<|%3[da]"
     r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=]"
     rf"|[,(|>?](?=[ \t]{{0,24}}[\"'`\\]{{0,8}}{_DIGIT_SOON})|\((?=[\"'`\\]{{1,8}}{_MARK_SOON})"
     rf"|{_BREAK}[ \t]{{0,16}}=(?!=)|</key>(?:\\n|\s){{0,16}}<string>)"
@@ -121,6 +122,8 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
         left = left[1:]  # the n of a written-out \n is no part of the name
     if not left and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         name = "api key"
+    if not left and name.lower() == "key" and before[-1:] in ("?", "&") and text.startswith("=", match.start() + 3):
+        name = "api key"  # the parameter of an address
     return match.start() - len(left), left + name
 
 
@@ -155,7 +158,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     stem, separator, _ = text[start : match.end()].partition("=")
     is_environment = bool(separator) and stem.isupper() and stem == stem.strip()
     firm = quoted or is_environment or (flag and "=" in mark)
-    if not fits or not convincing(body[:_JUDGED], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
+    if not fits or not fits_name(body[:_JUDGED], promise, firm=firm and mark not in _LOOSE):
         return None
     if not quoted and end - begin >= _BARE_LONG:
         end = max(end, more.end() if (more := _MORE.match(text, end)) else end)
@@ -197,7 +200,9 @@ def url_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
         if match.group(3):
             if machine_made(match.group(3)):
                 yield SecretSpan(*match.span(3), "url-credential")
-        elif match.group(2).lower() not in {*_LITERAL_LOGIN, match.group(1).lower()} and not _is_reference(match.group(2)):
+        elif match.group(2).lower() not in {*_LITERAL_LOGIN, match.group(1).lower()} and not _is_reference(
+            match.group(2)
+        ):
             yield SecretSpan(*match.span(2), "password")
 
 
@@ -303,7 +308,11 @@ def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     for form in command_forms():
         for match in form.pattern.finditer(lowered) if form.literal in lowered else ():
             if match.re.groups:
-                if "{w}" not in form.source or password_shaped(match_text := text[slice(*match.span(1))]) or is_word_row(match_text):
+                if (
+                    "{w}" not in form.source
+                    or password_shaped(match_text := text[slice(*match.span(1))])
+                    or is_word_row(match_text)
+                ):
                     yield from _unless_reference(text, match.span(1))
             elif (printed := _NEXT_LINE.match(text, match.end())) and convincing(
                 printed.group(1)[:_JUDGED], any_word=True, firm=False
@@ -356,7 +365,7 @@ def table_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
 def _cells(row: str, begin: int, mark: str, promises: list[SecretName | None]) -> Iterator[SecretSpan]:
     for cell, promise in zip(row.split(mark), promises, strict=False):
         value = cell.strip(" \t\r\"'`*")
-        if promise and value and convincing(value[:_JUDGED], any_word=promise.any_word, firm=False):
+        if promise and value and fits_name(value[:_JUDGED], promise, firm=False):
             at = begin + cell.index(value)
             yield SecretSpan(at, at + len(value), promise.kind)
         begin += len(cell) + 1
@@ -438,7 +447,7 @@ def _promised_strings(value: Any, promise: SecretName | None) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _promised_strings(item, promise)
-    elif isinstance(value, str) and promise and convincing(value, any_word=promise.any_word, firm=True):
+    elif isinstance(value, str) and promise and fits_name(value, promise, firm=True):
         yield value
 
 

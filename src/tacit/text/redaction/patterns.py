@@ -60,6 +60,16 @@ _KEY_QUALIFIERS = frozenset(
 )
 
 
+ANY_KEY = "key"
+# Any other key is one only if its value is long and random; these never are.
+_PUBLIC_QUALIFIERS = frozenset(
+    "public vapid cache primary foreign sort partition range hash index map dict object bucket row route translation idempotency "
+    "dedup dedupe lookup unique group event message query state sha etag checksum integrity content file image layer commit "
+    "build module chunk block host known fingerprint react item node state store record s3 reference ref asset prompt "
+    "trace span request correlation tree data registry metadata resource source target site".split()
+)
+
+
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> SecretName | None:
     """Return what a name suggests; None if it suggests no secret."""
@@ -81,6 +91,8 @@ def secret_name(name: str) -> SecretName | None:
         return None if before in _HARMLESS_TOKENS else SecretName(kind, any_word=False)
     if last.endswith(_KEY_ENDS) or (last == "key" and before in _KEY_QUALIFIERS):
         return SecretName(_key_kind(words), any_word=False)
+    if last == "key" and before not in _PUBLIC_QUALIFIERS:
+        return SecretName(ANY_KEY, any_word=False)
     if last in _CREDENTIAL_WORDS:
         return SecretName("cookie" if last == "cookie" else "credential", any_word=False)
     return None
@@ -122,7 +134,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 _CLASSES = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_]*\d{0,2}$")
 # my-app-token-2, kebab and snake names: words and short numbers, nothing machine-made.
-_SLUG = re.compile(r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+|[-_./:@][A-Za-z]{2,}\d{1,2})*\d{0,3}$")
+_SLUG = re.compile(
+    r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+|[-_./:@][A-Za-z]{2,}\d{1,2})*\d{0,3}$"
+)
 _CAMEL = re.compile(r"[A-Z]{0,6}[a-z]*(?:[A-Z]{1,6}[a-z]+)*[A-Z]{0,6}\d{0,3}$")
 _NOT_VALUES = frozenset(
     "none null nil true false yes no on off str string bytes text int integer number bool boolean object array any "
@@ -146,9 +160,9 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     """Whether the value is a secret. `firm`: the context leaves little doubt, as for quotes or NAME=value in capitals."""
     if len(value) < 4 or _REFERENCE.match(value) or _PLACEHOLDER.match(value.lower()) or value.endswith(("...", "…")):
         return False
-    if _BLANK.search(value):
+    if _BLANK.search(value.strip()):
         return any_word and firm and _is_passphrase(value)
-    plain = value.strip("\"'`,;.:!?)")
+    plain = value.strip("\"'`,;.:!?) \t")
     if plain.lower() in _NOT_VALUES:
         return False
     if not any_word:
@@ -164,6 +178,13 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     is_name = _IDENTIFIER.match(plain) and names_secret
     mixed = bool(_DIGIT.search(plain) and _LETTER.search(plain)) and not is_name
     return firm or mixed or bool(_SIGN_WITHIN.search(plain)) or _irregular("".join(_LETTER.findall(plain)))
+
+
+def fits_name(value: str, name: SecretName, *, firm: bool) -> bool:
+    """Whether the value is the secret that the name before it suggests."""
+    if name.kind == ANY_KEY:
+        return is_random_key(value)
+    return convincing(value, any_word=name.any_word, firm=firm)
 
 
 def _is_passphrase(value: str) -> bool:
@@ -236,6 +257,20 @@ def machine_made(value: str) -> bool:
     return _irregular(letters) or (len(value) >= 16 and not _CAMEL.match(value) and entropy(value) >= 3.5)
 
 
+_RANDOM_KEY = re.compile(r"[A-Za-z0-9_\-]{20,100}={0,2}")
+_BASE36 = re.compile(r"(?=[a-z0-9]{0,99}[g-z])[a-z0-9]{28,100}")
+
+
+def is_random_key(value: str) -> bool:
+    """Whether a value is certainly random: long, of letters in both cases and digits, and no hash or id."""
+    if _BASE36.fullmatch(value):
+        changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(value))
+        return changes >= len(value) / 5 and entropy(value) >= 3.3
+    return (
+        bool(_RANDOM_KEY.fullmatch(value)) and _has_digit_and_capital(value) and _drawn(value) and machine_made(value)
+    )
+
+
 def entropy(value: str) -> float:
     """Return the Shannon entropy in bits per character."""
     total = len(value)
@@ -276,7 +311,11 @@ class TokenShape:
         for match in _compiled(self).finditer(text):
             if _DIGEST.match(text, max(0, match.start() - 8), match.start()):
                 continue
-            check = self.alone if not self.prefixes or self.glued == "x" or _ALONE.match(text, match.start()) else self.glued
+            check = (
+                self.alone
+                if not self.prefixes or self.glued == "x" or _ALONE.match(text, match.start())
+                else self.glued
+            )
             if _CHECKS[check](match.group("body") if check == "r" else match.group("token")):
                 yield SecretSpan(*match.span("token"), self.kind)
 
@@ -302,8 +341,8 @@ def token_shapes() -> tuple[TokenShape, ...]:
     for line in (Path(__file__).parent / "tokens.txt").read_text(encoding="ascii").splitlines():
         if line and line[0] != "#":
             kind, prefixes, body, alone, glued = line.split(" ")
-            literal = prefixes[1:] if prefixes[0] == "@" else ""
-            shapes.append(TokenShape(kind, () if literal else tuple(prefixes.split(",")), body, alone, glued, literal))
+            starts = () if prefixes[0] == "@" else tuple(prefixes.split(","))
+            shapes.append(TokenShape(kind, starts, body, alone, glued, prefixes[1:]))
     return tuple(shapes)
 
 
