@@ -242,8 +242,8 @@ def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
     if before.endswith(b" ") and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         return True
     # After a written-out \n the n looks like part of the name; either reading may be the right one.
-    secret = secret_name(name) or (secret_name(name[1:]) if name[:1] in "bfnrt" else None)
-    if secret is None or (secret.kind == ANY_KEY and not _LONG_VALUE.match(raw, match.end())):
+    readings = (secret_name(name), secret_name(name[1:]) if name[:1] in "bfnrt" else None)
+    if not any(one and (one.kind != ANY_KEY or _LONG_VALUE.match(raw, match.end())) for one in readings):
         return False
     return match["title"] is None or _is_in_header(raw, match)
 

@@ -109,6 +109,7 @@ def _worth_judging(matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
 
 TWO_WORDS = r"(?:api|access|secret|private|auth|license|the|my|our|this) $"
 TWO_WORDS_REACH = 10
+_AFTER_NAME = re.compile(r"[^\w.\-]")
 _TWO_WORDS = re.compile(TWO_WORDS, re.IGNORECASE)
 
 
@@ -117,7 +118,7 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
     before = text[max(0, match.start() - _NAME_MAX) : match.start()]
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = text[match.start() : match.end()]
-    name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))] or right.rstrip("\"'`\\ \t:=：")
+    name = _AFTER_NAME.split(right, maxsplit=1)[0]
     if left[:1] in ("n", "t", "r") and before[: len(before) - len(left)].endswith("\\"):
         left = left[1:]  # the n of a written-out \n is no part of the name
     if not left and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
@@ -344,7 +345,8 @@ def table_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield the cells below a column's title that names a secret: Markdown, CSV, tables of databases."""
     done = 0
     for match in _COLUMN.finditer(lowered):
-        start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
+        start = text.rfind("\n", max(0, match.start() - _HEADER_LONGEST), match.start()) + 1
+        end = text.find("\n", match.start(), match.start() + _HEADER_LONGEST)
         if match.start() < done or end < 0 or not is_table_header(text[start:end]):
             continue
         header = text[start:end]
@@ -354,7 +356,7 @@ def table_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
             begin, end = end + 1, text.find("\n", end + 1)
             end = len(text) if end < 0 else end
             row = text[begin:end]
-            if row.count(mark) != header.count(mark) and not _RULE.fullmatch(row):
+            if not row.strip() or (row.count(mark) != header.count(mark) and not _RULE.fullmatch(row)):
                 break
             yield from _cells(row, begin, mark, promises)
             if end == len(text):
@@ -380,7 +382,9 @@ def manifest_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield every value under `data` and `stringData` of a Kubernetes secret in YAML."""
     done = 0
     for match in _MANIFEST.finditer(lowered) if "secret" in lowered else ():
-        start = max(done, lowered.rfind("\n---", 0, match.start()) + 1)
+        if match.start() < done:
+            continue
+        start = max(done, lowered.rfind("\n---", done, match.start()) + 1)
         end = lowered.find("\n---", match.end())
         done = end = len(text) if end < 0 else end
         block = -1  # the indentation of `data:`
@@ -402,7 +406,7 @@ def manifest_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
 _MANIFEST_SHORTEST = 4
 _JSON_MARKS = ("sensitive", "securestring", "random_", '"secret"')
 _JSON_START = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
-_JSON_TRIES = 8
+_JSON_TRIES, _MISSING_MAX = 8, 50
 EVERYTHING = SecretName("secret", any_word=True)
 """What a field promises of which all that is below it is secret."""
 
@@ -431,12 +435,21 @@ def document_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
             continue
         with suppress(ValueError, RecursionError):
             value, done = json.JSONDecoder().raw_decode(text, match.end() - 1)
-            for secret in dict.fromkeys(_promised_strings(value, None)):
-                written = json.dumps(secret, ensure_ascii=False)
-                at = text.find(written, match.start(), done)
-                while at >= 0 and "<redacted:" not in secret:
-                    yield SecretSpan(at + 1, at + len(written) - 1, "secret")
-                    at = text.find(written, at + len(written), done)
+            yield from _written_strings(text, _promised_strings(value, None), match.start(), done)
+
+
+def _written_strings(text: str, secrets: Iterator[str], at: int, end: int) -> Iterator[SecretSpan]:
+    """Find strings of a document in their order; one that is written with escapes is not found, and few may be so."""
+    missing = 0
+    for secret in secrets:
+        written = json.dumps(secret, ensure_ascii=False)
+        found = text.find(written, at, end)
+        if found >= 0 and "<redacted:" not in secret:
+            yield SecretSpan(found + 1, found + len(written) - 1, "secret")
+        at = found + len(written) if found >= 0 else at
+        missing += found < 0
+        if missing > _MISSING_MAX:
+            return
 
 
 def _promised_strings(value: Any, promise: SecretName | None) -> Iterator[str]:
