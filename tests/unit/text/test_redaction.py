@@ -113,6 +113,16 @@ def test_secrets_of_documents_tables_and_commands_go(text: str, stays: list[str]
         assert redact(clean).text == clean
 
 
+@pytest.mark.parametrize(
+    ("document", "secret"), [(TFSTATE, "lantern"), (MANIFEST, "aHVudGVyMg=="), (PARAMETER, "swordfish")]
+)
+def test_a_field_that_a_neighbour_calls_secret_goes_from_a_value(document: dict[str, object], secret: str) -> None:
+    result = redact_value({"answer": [document], "text": "kept"})
+    assert secret not in json.dumps(result.value)
+    assert result.value["text"] == "kept"
+    assert len(result.found) == 1
+
+
 @pytest.mark.parametrize("half", ["dev", "held"])
 def test_at_least_96_percent_of_made_up_secrets_in_167_formats_and_carriers_go(half: str) -> None:
     planted = [case for case in cases() if case.half == half]

@@ -17,6 +17,7 @@ from string import ascii_letters, digits
 from typing import Any
 
 from tacit.text.redaction.contexts import (
+    EVERYTHING,
     FINDERS,
     FOREIGN,
     TAIL,
@@ -24,6 +25,7 @@ from tacit.text.redaction.contexts import (
     TWO_WORDS_REACH,
     command_forms,
     is_table_header,
+    promised_fields,
 )
 from tacit.text.redaction.patterns import (
     ANY_KEY,
@@ -57,7 +59,6 @@ _DASH, _EQUALS = b"-="
 _FERNET = 43
 _INTRODUCED = 48
 _COMMAND_REACH = 620
-_HARMLESS_MAX = 4096
 _SEPARATOR = re.compile(rb"[\-_]")
 # What may be glued before a token: the rest of an escape (\\n, \\u2019), a colour code's end, %3D.
 _GLUE = rb"[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-fA-F]{2}"
@@ -187,19 +188,13 @@ def _heads() -> _Heads:
     )
 
 
-@cache
-def _harmless_runs() -> set[bytes]:
-    """Return the runs that began no token, which are remembered because the same names repeat."""
-    return set()
-
-
 def _has_token_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
     if start < 0:
         return False
     known = _heads()
-    harmless = _harmless_runs()
+    harmless: set[bytes] = set()  # harmless runs: the same names repeat
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
@@ -207,8 +202,6 @@ def _has_token_run(raw: bytes, lowered: bytes) -> bool:
         if not is_uuid and run not in harmless:
             if _begins_token(run, lowered[start : start + len(run)], known):
                 return True
-            if len(harmless) >= _HARMLESS_MAX:
-                harmless.clear()
             harmless.add(run)
         if end - start == _FERNET and lowered[end] == _EQUALS and b"fernet(" in lowered[max(0, start - 12) : start]:
             return True
@@ -377,6 +370,8 @@ def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
     if isinstance(value, dict):
         # {"name": "DB_PASSWORD", "value": …} has the name next to the value, not in the key.
         label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
+        promised = promised_fields(value)
+        inherited = promise if promise is not None and promise.secret is EVERYTHING else None
         result: dict[Any, Any] = {}
         for key, item in value.items():
             clean = key
@@ -384,7 +379,9 @@ def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
                 name = redact(key).text
                 fresh = chain([name], (f"{name}#{number}" for number in count(2)))
                 clean = next(each for each in fresh if each not in result)
-            result[clean] = _walk(item, _promise(label if key in ("value", "Value") else key), found=found)
+            named = _promise(label if key in ("value", "Value") else key)
+            told = _Expectation(str(key), promised[key]) if key in promised else inherited
+            result[clean] = _walk(item, told or named, found=found)
         return result
     if isinstance(value, list | tuple):
         items = [_walk(item, _named_before(value, index) or promise, found=found) for index, item in enumerate(value)]
