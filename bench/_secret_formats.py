@@ -2,7 +2,8 @@
 
 Written from the vendors' published formats before the rules that they measure were read. A format is a pattern in which
 `{X20}` stands for 20 random characters of the alphabet X; nothing in this file is a secret. Half of the kinds are for building
-(`dev`), the other half is measured once (`held`); the split is random by seed, over formats and carriers apart.
+(`dev`), the other half (`held`) was measured for the first time when the rules were done, and then used to mend them; the
+split is random by seed, over formats and carriers apart.
 """
 
 from __future__ import annotations

@@ -36,10 +36,9 @@ from pathlib import Path
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent)]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
-from _secret_formats import Case, cases  # noqa: E402
-
+from bench._secret_formats import Case, cases  # noqa: E402
 from tacit.text.redaction import may_hold_secret, redact, redact_value  # noqa: E402
 from tacit.text.redaction.patterns import entropy  # noqa: E402
 
