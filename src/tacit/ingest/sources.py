@@ -25,7 +25,7 @@ from tacit.domain.errors import InvalidTrajectory, NotFound
 from tacit.domain.identity import canonical
 from tacit.domain.ports import CollectionReader, TrajectoryReader, TrajectoryStream
 from tacit.domain.stored import Bookmark, Mark
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Step, Trajectory
 from tacit.ingest import aider, git_sessions
 from tacit.ingest.aider import AiderReader
 from tacit.ingest.atif import AtifReader, from_documents
@@ -40,7 +40,7 @@ from tacit.ingest.opencode import OpencodeExportReader, OpencodeReader
 from tacit.ingest.openhands import OpenHandsReader
 from tacit.ingest.pi import LettaReader, OpenClawReader, PiReader
 from tacit.ingest.telemetry import TelemetryReader
-from tacit.text.redaction import may_hold_secret, redact, redact_value
+from tacit.text.redaction import may_hold_secret, redact, redact_output, redact_value
 
 OnProblem = Callable[[InvalidTrajectory], None]
 Source = str | Path | Mapping[str, Any] | list[Any]
@@ -390,7 +390,18 @@ _KEPT = frozenset({"id", "source"})
 def redacted(trajectory: Trajectory) -> tuple[Trajectory, dict[str, int]]:
     """Take secrets out of every text, argument, observation and name; the id is that of the new content."""
     found: Counter[str] = Counter()
-    return _clean(trajectory, found), dict(found)
+    steps = tuple(_without_printed_secret(step, found) for step in trajectory.steps)
+    clean = _clean(replace(trajectory, steps=steps, id="") if found else trajectory, found)
+    return clean, dict(found)
+
+
+def _without_printed_secret(step: Step, found: Counter[str]) -> Step:
+    command = step.arguments.get("command")
+    if not isinstance(command, str) or not step.observation:
+        return step
+    printed = redact_output(command, step.observation)
+    found.update(printed.found)
+    return replace(step, observation=printed.text) if printed.found else step
 
 
 def _clean(value: Any, found: Counter[str]) -> Any:

@@ -132,3 +132,20 @@ def test_the_secrets_of_a_recorded_session_do_not_come_through() -> None:
 def test_the_demo_sessions_hold_no_secrets() -> None:
     for session in read(Path(tacit.__file__).parent / "demo" / "transcripts"):
         assert redacted(session)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "goes"),
+    [
+        ("op read op://Prod/db/password", "Sw0rdfish\n", True),
+        ("cd /srv\nprintenv DB_PASSWORD", "Sw0rdfish", True),
+        ("gh auth token", "Sw0rdfish1x", True),
+        ("printenv HOME", "Sw0rdfish", False),
+        ("op read op://Prod/db/password", "error: not signed in", False),
+    ],
+)
+def test_what_a_command_prints_goes_though_nothing_stands_next_to_it(command: str, output: str, *, goes: bool) -> None:
+    clean, found = redacted(trajectory(step(tool="Bash", arguments={"command": command}, observation=output)))
+    assert ("<redacted:" in clean.steps[0].observation) is goes
+    assert clean.steps[0].arguments["command"] == command
+    assert sum(found.values()) == int(goes)

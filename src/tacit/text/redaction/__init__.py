@@ -25,6 +25,7 @@ from tacit.text.redaction.contexts import (
     TWO_WORDS_REACH,
     command_forms,
     is_table_header,
+    prints_secret,
     promised_fields,
 )
 from tacit.text.redaction.patterns import (
@@ -251,7 +252,7 @@ def _is_in_header(raw: bytes, match: re.Match[bytes]) -> bool:
     return is_table_header(line)
 
 
-__all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_value"]
+__all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_output", "redact_value"]
 
 _PLACEHOLDER = re.compile(r"<redacted:[a-z0-9-]{1,40}>")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
@@ -261,6 +262,7 @@ _NAME_MAX = 200
 _HEADERS = frozenset({"credential", "cookie"})
 _SHORTEST = 6
 _ROUNDS_MAX = 12
+_PRINTED_LONGEST = 10_000
 _REPEATS_MAX, _REPEATED_SHORTEST, _REPEATED_LONGEST = 64, 12, 4096
 
 
@@ -302,6 +304,16 @@ def redact(text: str) -> Redacted:
         text = "".join([*parts, text[rest:]])
         found.extend(span.kind for span in spans)
     return Redacted(text, tuple(found))
+
+
+def redact_output(command: str, output: str) -> Redacted:
+    """Redact what a command such as `op read` printed with nothing around it. The output of other commands stays."""
+    line = command.strip().rpartition("\n")[2]
+    if len(output) > _PRINTED_LONGEST or not prints_secret(f"{line}\n".lower()):
+        return Redacted(output)
+    result = redact(f"{line}\n{output}")
+    printed = result.found and result.text.startswith(f"{line}\n")
+    return Redacted(result.text[len(line) + 1 :], result.found) if printed else Redacted(output)
 
 
 def redact_value(value: Any) -> RedactedValue:

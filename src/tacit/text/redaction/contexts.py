@@ -321,6 +321,12 @@ def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(*printed.span(1), "password")
 
 
+def prints_secret(line: str) -> bool:
+    """Whether a line in lower case is a command that prints a secret and nothing else."""
+    forms = (form for form in command_forms() if form.literal in line)
+    return any(not form.pattern.groups and form.pattern.search(line) is not None for form in forms)
+
+
 def _unless_reference(text: str, span: tuple[int, int]) -> Iterator[SecretSpan]:
     value = text[slice(*span)]
     if not _is_reference(value) and value.lower() not in _LITERAL_LOGIN:
