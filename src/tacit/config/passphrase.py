@@ -30,7 +30,7 @@ def unlock_at_terminal(home: Path, what: str, *, name: str, ask: Callable[[str],
     if known := unlocked_key():
         return known
     asked = ask or ask_at_terminal
-    _hide_memory()
+    hide_memory()
     key = _opened(home, what, asked) if has_key(home) else new_key_at_terminal(home, name=name, ask=asked)
     set_unlocked_key(key)
     return key
@@ -48,7 +48,7 @@ def new_key_at_terminal(
     return create_key(home, passphrase, name=name, at=datetime.now(UTC), cost=cost)
 
 
-def _hide_memory() -> None:
+def hide_memory() -> None:
     """Let no other process of the same user read the memory of this one, and write no core file; on Linux."""
     if sys.platform == "linux":
         import ctypes

@@ -16,9 +16,10 @@ from typing import ClassVar, TypeVar
 
 from tacit.domain.identity import assign_id, content_id, plain
 
-_RECORD_LENGTH = 160
-_UNSAFE = re.compile(r"[^\w .,:%()/-]")
-"""Removed from a record of another project: agents read it, and a folder may have any name."""
+_NAME_LENGTH = 60
+_UNSAFE = re.compile(r"[^\w.-]+")
+"""Replaced in the name of another project: agents read it, and a folder may have any name."""
+_RECORD = re.compile(r"worked in [\d.]+ of \d+ verified uses \(\d+% to \d+%\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +113,15 @@ def promotion_fields(remark: Remark) -> dict[str, str]:
 def record_elsewhere(remarks: Iterable[Remark]) -> str:
     """A sentence on how a promoted skill did where it came from; empty where it was not promoted or not measured.
 
-    It is only shown and never counted: results that a store has not seen are no evidence in it.
+    It is only shown and never counted: results that a store has not seen are no evidence in it. Agents see it and nobody
+    signed it, so only figures are repeated.
     """
     records: dict[str, str] = {}
     for remark in remarks:
         fields = promotion_fields(remark) if remark.about is About.PROMOTION else {}
-        if fields.get("record") and fields.get("name"):
-            sentence = f"in {fields['name']} it {fields['record']}"
-            records[remark.other] = _UNSAFE.sub("", sentence)[:_RECORD_LENGTH]
+        if fields.get("name") and _RECORD.fullmatch(fields.get("record", "")):
+            name = _UNSAFE.sub("-", fields["name"])[:_NAME_LENGTH]
+            records[remark.other] = f"in {name} it {fields['record']}"
     return "; ".join(records.values())
 
 

@@ -13,6 +13,8 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Origin
 
+TEXT_DIGEST = "document.text_digest"
+"""Key of the metadata that only documents have: the digest of their passages."""
 ABSTRACT = "Abstract"
 """The section of a summary, whatever the document calls it."""
 REFERENCES = "References"

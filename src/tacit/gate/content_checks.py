@@ -26,7 +26,7 @@ from tacit.domain.skill import (
     filled_fields,
 )
 from tacit.domain.skill_fields import FieldRole, fields_with, has_role
-from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
+from tacit.domain.stored import ABSTRACT, REFERENCES, TEXT_DIGEST, Passage
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
 from tacit.gate import checks as checks_module
@@ -297,7 +297,6 @@ def _plain_url(url: str) -> tuple[str, str, str] | None:
 
 # --- documents, which are only quoted -----------------------------------------------------------------------------------
 
-TEXT_DIGEST = "document.text_digest"
 _WITH_HEADING_MAX = 200
 """Characters of a text that are checked together with its heading."""
 

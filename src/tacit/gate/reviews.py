@@ -266,12 +266,14 @@ class Reviews:
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
-            given |= self._confirmed_before(stored, examination)
+            given |= self.confirmed_before(stored)
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
 
-    def _confirmed_before(self, stored: StoredVersion, examination: Examination) -> set[str]:
-        required = {each.key for each in examination.external_values} | tool_keys(stored.version).keys()
-        return {key for each in self._store.approvals(stored.version.id) for key in required.intersection(each.ticked)}
+    def confirmed_before(self, stored: StoredVersion, *, unsigned: bool = False) -> set[str]:
+        """Return the values and tools that earlier approvals of a version confirmed; with `unsigned` any approval counts."""
+        required = {each.key for each in self.examine(stored.version.id).external_values} | tool_keys(stored.version).keys()
+        earlier = self._store.approvals(stored.version.id, unsigned=unsigned)
+        return {key for each in earlier for key in required.intersection(each.ticked)}
 
     def approved_unsigned(self, among: Sequence[StoredVersion] | None = None) -> list[StoredVersion]:
         """Return what may be confirmed at once: approved, as its row says, and waiting because no signer of today signed that.
@@ -292,7 +294,7 @@ class Reviews:
     def confirm(self, version_id: str, *, by: str) -> Transition:
         """Sign again what was approved before, with the values that were confirmed then."""
         stored = queries.find(self._store, version_id)
-        ticked = self._confirmed_before(stored, examine_version(stored.version))
+        ticked = self.confirmed_before(stored, unsigned=True)
         return self.decide(stored.version.id, PersonDecision.APPROVE, by=by, ticked=ticked)
 
     def text_to_sign(self, stored: StoredVersion) -> str:

@@ -196,9 +196,9 @@ class Archive:
         """Return what the gate decided about a version."""
         return self._context.store.verdicts(version_id=version_id)
 
-    def approvals(self, version_id: str) -> list[Approval]:
-        """Return the approvals of a version, oldest first."""
-        return self._context.store.approvals(version_id)
+    def approvals(self, version_id: str, *, unsigned: bool = False) -> list[Approval]:
+        """Return the approvals of a version, oldest first; with `unsigned` those too that no signer of today gave."""
+        return self._context.store.approvals(version_id, unsigned=unsigned)
 
     def evidence(self, version_id: str) -> list[Evidence]:
         """Return the results of the uses of a version."""

@@ -19,7 +19,7 @@ from string import punctuation
 
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import ABSTRACT, REFERENCES, FoundPassage, Passage, StoredVersion
+from tacit.domain.stored import ABSTRACT, REFERENCES, TEXT_DIGEST, FoundPassage, Passage, StoredVersion
 from tacit.recall import reasons
 from tacit.recall.signals import (
     CLEAR_MATCH_NATS,
@@ -38,8 +38,6 @@ from tacit.text.similarity import jaccard
 from tacit.text.words import query_terms as terms_of_query
 from tacit.text.words import terms
 
-TEXT_DIGEST = "document.text_digest"
-"""Key of the metadata that only documents have."""
 DOCUMENT_TYPE_WEIGHTS = {"peer-reviewed": 1.2, "book": 1.1, "preprint": 1.0, "informal": 0.8}
 """Factor for the type of a document (`document.evidence_type`); an unknown type counts as informal."""
 CITATION_EXPONENT = 0.1

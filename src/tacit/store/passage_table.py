@@ -11,8 +11,9 @@ import json
 from collections.abc import Sequence
 
 from tacit.domain.errors import Mistake
+from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.stored import FoundPassage, Passage
+from tacit.domain.stored import TEXT_DIGEST, FoundPassage, Passage, StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
@@ -38,6 +39,8 @@ class Passages:
         self._connection = connection
         self._audit = audit
         self._skills = skills
+        self._named_at: dict[int, tuple[int, int, int]] = {}
+        """Versions whose passages were compared with the digest that they name, in this state of the file."""
         columns = {"id": None, "version": None, "place": "index"}
         self.rows = Records(connection, TABLE, kind=Passage, columns=columns)
         self.index = WordIndex(
@@ -64,8 +67,8 @@ class Passages:
             self.index.add(row)
         if passages:
             note = AuditNote(action="passages", subject=version_id, at=stored.version.created_at)
-            digest = _digest(self.rows_of(stored.sequence))
-            self._audit.append(note, record=passages_path(version_id), digest=digest)
+            seals = _digest(self.rows_of(stored.sequence))
+            self._audit.append(note, record=passages_path(version_id), digest=seals)
 
     @reads
     def of(self, version_id: str) -> list[Passage]:
@@ -77,6 +80,15 @@ class Passages:
         if expected != (_digest(rows) if rows else ""):
             raise StoreDamaged(self._connection.path, f"{TABLE} {version_id}", "changed_since_audit")
         return [self.rows.value(row) for row in rows]
+
+    def _are_named(self, stored: StoredVersion) -> bool:
+        """Whether the passages are those whose digest the content names: an approval covers that, and not the rows."""
+        named, stamp = stored.version.content.metadata.get(TEXT_DIGEST), self._connection.stamp()
+        if self._named_at.get(stored.sequence) != stamp:
+            if named and digest(tuple(self.of(stored.version.id))) != named:
+                return False
+            self._named_at[stored.sequence] = stamp
+        return True
 
     @reads
     def search(self, terms: Sequence[str], *, limit: int = 20) -> list[FoundPassage]:
@@ -91,7 +103,7 @@ class Passages:
         found = []
         for match, row in zip(matches, self.rows.among([match.seq for match in matches]), strict=True):
             stored = self._skills.stored(self._skills.versions.at(row["version"]))
-            if stored.status not in RECALLABLE:
+            if stored.status not in RECALLABLE or not self._are_named(stored):
                 continue
             found.append(FoundPassage(stored=stored, passage=self.rows.value(row), lexical=match.score))
         return found

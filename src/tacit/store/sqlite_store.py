@@ -18,6 +18,7 @@ from tacit.domain.archive import Anchor, Descent, Manifest, Purge, Source
 from tacit.domain.errors import NotFound, StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, StoredVersion
+from tacit.domain.trust import Approval
 from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, identity_of, record_path
 from tacit.store.backup import copy_store, describe_copy, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
@@ -78,7 +79,6 @@ class Store:
         self.document_frequency = skills.document_frequency
         self.add = records.add
         self.verdicts = records.list_verdicts
-        self.approvals = records.list_approvals
         self.use = records.use
         self.uses = records.list_uses
         self.evidence = records.evidence_by_version
@@ -116,6 +116,17 @@ class Store:
     def is_approved(self, stored: StoredVersion) -> bool:
         """Whether a person signed an approval of this version, if that is needed here."""
         return self._tables.skills.is_approved(stored.skill, stored.version)
+
+    def approvals(self, version_id: str, *, unsigned: bool = False) -> list[Approval]:
+        """All approvals of a version, oldest first: those that a signer of today gave, where there is one.
+
+        With `unsigned` those too that nobody signed: whoever can write the file can have made them.
+        """
+        skills, found = self._tables.skills, self._tables.records.list_approvals(version_id)
+        if unsigned or not found or not (skills.signers and skills.signers.root):
+            return found
+        stored = skills.version(version_id)
+        return [each for each in found if skills.counts(each, stored.skill, stored.version)]
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make several writes one: all or none. Nested use joins the outer one."""

@@ -12,6 +12,7 @@ from tacit.api import Tacit
 from tacit.config.location import HookEnvironment, account_name
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.identity import digest
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
@@ -56,15 +57,15 @@ def taste(loop: Tacit, person: str, *, name: str = "", tool: str = "black") -> s
 
 def document(store: Store, name: str, *passages: str, **more: Any) -> str:
     title = more.pop("title", f"Notes on {name}")
-    told = {"title": title, "text_digest": "d", "authors": "Ann Lee", "year": "2019", **more}
+    sections = [ABSTRACT, *(f"Part {number}" for number in range(1, len(passages)))]
+    where = tuple(
+        Passage(index=place, text=text, section=section, first_page=place + 1, last_page=place + 1)
+        for place, (text, section) in enumerate(zip(passages, sections, strict=True))
+    )
+    told = {"title": title, "text_digest": digest(where), "authors": "Ann Lee", "year": "2019", **more}
     metadata = {f"document.{key}": str(value) for key, value in told.items()}
     kind, fields = Kind.REFERENCE, {"description": title, "metadata": metadata, "steps": ()}
     version_id = put_version(store, name, kind=kind, **fields).version.id
-    sections = [ABSTRACT, *(f"Part {number}" for number in range(1, len(passages)))]
-    where = [
-        Passage(index=place, text=text, section=section, first_page=place + 1, last_page=place + 1)
-        for place, (text, section) in enumerate(zip(passages, sections, strict=True))
-    ]
     store.passages.put(version_id, where)
     return version_id
 
@@ -273,6 +274,14 @@ def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Tacit
     )
     (item,) = loop.recall(QUESTION).items
     assert [passage.text for passage in item.passages] == ["We study storage."]
+
+
+def test_passages_that_are_not_those_of_the_approved_document_are_not_quoted(loop: Tacit, store: Store) -> None:
+    """An approval covers the digest that the document names; whoever can write the file can write other passages."""
+    document(store, "vacuum", ANSWER, text_digest="sha256:of-other-passages")
+    assert loop.recall(QUESTION).abstained
+    document(store, "wraparound", ANSWER)
+    assert names(loop.recall(QUESTION)) == ["wraparound"]
 
 
 def test_a_document_without_passages_is_never_shown(loop: Tacit, store: Store) -> None:

@@ -19,13 +19,13 @@ from tacit.domain.candidate import Finding, GateDecision, Relation, Verdict
 from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, WAITING, Status, Transition
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import REFERENCES, Passage, StoredVersion
+from tacit.domain.stored import REFERENCES, TEXT_DIGEST, Passage, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.features.research.document import Document
 from tacit.features.research.document_sources import DocumentDetails, Papers, gather
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
-from tacit.gate.content_checks import TEXT_DIGEST, findings_against_quoting, findings_against_section_title
+from tacit.gate.content_checks import findings_against_quoting, findings_against_section_title
 from tacit.gate.review_rules import PersonDecision
 from tacit.render.validation import NAME_LENGTH_MAX, skill_name
 from tacit.text.similarity import overlap

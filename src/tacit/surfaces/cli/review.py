@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from textwrap import indent
 
 import click
+from rich.panel import Panel
 
 from tacit.config.signers import unlocked_key
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
@@ -52,7 +52,7 @@ from tacit.surfaces.cli.review_page import (
 )
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.tend import TITLES, applied_lines, can_be_applied, care_document, care_lines
-from tacit.surfaces.cli.views import NAMESAKES, colored_difference, move_lines, namesake_lines, skill_lines
+from tacit.surfaces.cli.views import NAMESAKES, colored_difference, move_lines, namesake_lines, skill_lines, skill_page
 from tacit.surfaces.hook.waiting import remove
 
 _FOLDED_FROM = 5
@@ -277,12 +277,13 @@ def _confirm_earlier(ctx: CommandContext, *, by: str, among: Sequence[StoredVers
         return False
     ctx.console.print(f"{counted(len(earlier), 'skill')} approved earlier, without a signature that counts today:")
     for stored in earlier:
-        approvals = ctx.memory.archive.approvals(stored.version.id)
+        approvals = ctx.memory.archive.approvals(stored.version.id, unsigned=True)
         who = f"approved by {approvals[-1].by}, {approvals[-1].at:%Y-%m-%d}" if approvals else "accepted by the policy"
         line = f"{stored.version.name}  {stored.version.hash[7:19]}  {who}: {stored.version.content.description}"
         ctx.console.print(f"  {safe(line)}", soft_wrap=True)
-        text = ctx.memory.reviews.text_to_sign(stored)
-        ctx.console.print(f"[dim]{safe(indent(text, '      '))}[/dim]", soft_wrap=True)
+        ctx.console.print(Panel(skill_page(stored.version.content)))
+        if confirmed := ctx.memory.reviews.confirmed_before(stored, unsigned=True):
+            ctx.console.print(f"  [yellow]confirmed then:[/yellow] {safe(', '.join(sorted(confirmed)))}", soft_wrap=True)
     if ask(ctx, "Do you know all of them, and sign them? (no: they are reviewed one by one)") is not Reply.YES:
         return False
     ctx.unlock(counted(len(earlier), "earlier approval"))
@@ -325,9 +326,7 @@ def _confirm_approval(
         return ticked
     show_candidate(ctx, stored)
     if decision is PersonDecision.RESTORE:  # what was confirmed before need not be again
-        known = {key for approval in ctx.memory.archive.approvals(stored.version.id) for key in approval.ticked}
-        needed = {each.key for each in ctx.memory.reviews.examine(stored.version.id).external_values}
-        ticked = (*ticked, *sorted((known & needed) - set(ticked)))
+        ticked = (*ticked, *sorted(ctx.memory.reviews.confirmed_before(stored) - set(ticked)))
     reply, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
     if reply is Reply.YES:
         reply = ask(ctx, f"Let agents use {clean(stored.version.name)}, on trial?")

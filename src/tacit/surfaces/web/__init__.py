@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import click
 
+from tacit.config.passphrase import hide_memory
 from tacit.domain.errors import Mistake
 from tacit.surfaces.cli.context import CommandContext, command_options
 
@@ -37,6 +38,7 @@ def web(ctx: CommandContext, *, port: int, no_browser: bool) -> None:
     except OSError as error:
         hint = "leave out --port to use a free one"
         raise Mistake(f"port {port} cannot be used: {error.strerror}", code="port_taken", hint=hint) from error
+    hide_memory()  # the key will be in it
     access = Access(listening.getsockname()[1])
     opened = not no_browser and webbrowser.open(access.entrance)
     shown = access.origin if opened else access.entrance

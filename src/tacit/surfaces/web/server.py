@@ -94,7 +94,9 @@ class Access:
             return self._cookie
 
     def knows(self, cookie: str) -> bool:
-        """Whether a cookie is the one that was given."""
+        """Whether a cookie is the one that was given. A sitting that nobody used for long ends before it is asked."""
+        if self._signing and self._clock() - self._used_at > SITTING_S:
+            self.lock()
         return bool(self._cookie) and hmac.compare_digest(cookie.encode(), self._cookie.encode())
 
     def unlock(self, home: Path, passphrase: str, *, name: str, create: bool) -> str:
@@ -115,8 +117,6 @@ class Access:
 
     def require_signing(self, given: str) -> None:
         """Raise `NotPermitted` unless the page that asks has entered the passphrase lately."""
-        if self._signing and self._clock() - self._used_at > SITTING_S:
-            self.lock()
         if not self._signing or not hmac.compare_digest(given.encode(), self._signing.encode()):
             message, hint = "a decision needs your passphrase", "enter it in the page"
             raise NotPermitted(message, code="needs_passphrase", hint=hint)
