@@ -41,6 +41,12 @@ def signed_bytes(body: str) -> bytes:
     return _CONTEXT + body.encode("utf-8", "surrogatepass")
 
 
+def anchor_file(home: str | os.PathLike[str], store: str) -> str:
+    """Where a home notes the newest state of a store that was used from it."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:32]
+    return os.path.join(home, "anchors", f"{name}.json")
+
+
 def approval_body(
     *, content_hash: str, kind: str, name: str, scope: str, store: str, shown: str, ticked: Sequence[str], by: str,
     at: str, text: str,
@@ -82,6 +88,8 @@ class Signers:
         """The fingerprint of the first key; empty where there is no list."""
         self.allows_open = False
         """Whether a person signed last that the policy `open` may apply."""
+        self.home = ""
+        """The home that the list was read for; empty for a list of no home."""
         self.lines = lines
         for line in lines:
             self._read(line)
@@ -99,7 +107,16 @@ class Signers:
         if expected and found.root != expected:
             found = cls()
             found.root = expected
+        found.home = os.fspath(home)
         return found
+
+    def believes_earlier(self, store: str) -> bool:
+        """Whether what a store lists as approved before there were signatures counts.
+
+        It does until there is a signer, in a store that was used from this home before: one that arrived, such as in an
+        archive, lists what somebody else says.
+        """
+        return not self.root and (not self.home or os.path.exists(anchor_file(self.home, store)))
 
     def verified(self, signed: str) -> Mapping[str, Any] | None:
         """Return the body of a signed statement; nothing unless one of these keys signed exactly that."""

@@ -271,7 +271,9 @@ class Reviews:
 
     def confirmed_before(self, stored: StoredVersion, *, unsigned: bool = False) -> set[str]:
         """Return the values and tools that earlier approvals of a version confirmed; with `unsigned` any approval counts."""
-        required = {each.key for each in self.examine(stored.version.id).external_values} | tool_keys(stored.version).keys()
+        required = {each.key for each in self.examine(stored.version.id).external_values} | tool_keys(
+            stored.version
+        ).keys()
         earlier = self._store.approvals(stored.version.id, unsigned=unsigned)
         return {key for each in earlier for key in required.intersection(each.ticked)}
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit.config.files import write_atomically
+from tacit.config.signers import anchor_file
 from tacit.domain.archive import Anchor
 from tacit.domain.errors import NotFound
 from tacit.domain.identity import canonical, plain
@@ -205,14 +205,11 @@ def identity_of(connection: Connection) -> str:
     return str(rows[0][1])
 
 
-FOLDER = "anchors"
-
-
 class Anchors:
-    """The anchors below one folder."""
+    """The anchors below one home."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / FOLDER
+        self._home = home
 
     def read(self, store: str) -> tuple[Anchor, ...]:
         """The anchors of a store, any of which is enough; none where none was written. Raises `ValueError` for others."""
@@ -237,12 +234,16 @@ class Anchors:
         """
         text = json.dumps([{"head": "", "sequence": 0, **plain(anchor)} for anchor in anchors], sort_keys=True)
         with suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._path(store), text + "\n", mode=0o600)
+            path = self._path(store)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(path, text + "\n", mode=0o600)
+
+    def knows(self, store: str) -> bool:
+        """Whether a store was used from this home before."""
+        return self._path(store).exists()
 
     def _path(self, store: str) -> Path:
-        name = hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:32]
-        return self._folder / f"{name}.json"
+        return Path(anchor_file(self._home, store))
 
 
 def anchor_of(connection: Connection, *, at: datetime) -> Anchor:

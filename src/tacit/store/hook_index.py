@@ -93,6 +93,7 @@ class HookIndex:
     def __init__(self, database: apsw.Connection, signers: Signers | None = None) -> None:
         self._database = database
         self._signers = signers
+        self._path = database.filename
         self._store = ""
         self._signed: dict[int, str] = {}
         self._lexical = LexicalSearch(self._run, "version", read=self._words, weights=VERSION_WEIGHTS)
@@ -230,7 +231,9 @@ class HookIndex:
                 and approves(body, kind=row.kind, name=row.name, scope=row.scope, store=self._store)
             ):
                 return str(body.get("text", ""))
-        if not signers.root and self._run("SELECT 1 FROM approved_before WHERE id = ?", row.version_id):
+        if signers.believes_earlier(self._path) and self._run(
+            "SELECT 1 FROM approved_before WHERE id = ?", row.version_id
+        ):
             return _AS_BEFORE
         return ""
 

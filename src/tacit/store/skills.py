@@ -271,12 +271,13 @@ class Skills:
         if self.signers is None or version.id in self._signed:
             return True
         sql = "SELECT record FROM approvals WHERE version_id = ? ORDER BY seq DESC"
-        if any(self.counts(unpack(record, Approval), skill, version) for (record,) in self._connection.run(sql, version.id)):
+        if any(
+            self.counts(unpack(record, Approval), skill, version) for (record,) in self._connection.run(sql, version.id)
+        ):
             self._signed.add(version.id)
             return True
-        if self.signers.root:
+        if not self.signers.believes_earlier(self._connection.path):
             return False
-        # Before there is a signer, what was approved before there were signatures stays in use.
         known = "SELECT 1 FROM approved_before WHERE id = ?"
         return bool(self._connection.run(known, version.id))
 

@@ -53,6 +53,9 @@ class Store:
         except BaseException:
             self._connection.close()
             raise
+        if anchors and not is_new and self.path != MEMORY and not anchors.knows(self.path):
+            with self._connection.writing():  # a store that arrived here lists what somebody else says
+                self._connection.run("DELETE FROM approved_before")
         tables = self._tables = Tables(self._connection, schema=len(self._migrations))
         self.outlines = tables.outlines
         self.bookmarks = tables.bookmarks

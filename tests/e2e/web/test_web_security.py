@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -255,6 +257,31 @@ def test_the_passphrase_is_asked_for_again_after_a_while(page: Page) -> None:
     assert page.post("/api/lock", {}).status_code == 200
     assert page.decide(page.candidate(CONTENT.name), "approve").status_code == 403
     assert signers.unlocked_key() is None
+
+
+def test_a_sitting_ends_before_somebody_looks_again(page: Page) -> None:
+    page.unlock()
+    page.clock.now += SITTING_S + 1
+    assert page.get("/api/today").status_code == 200
+    assert signers.unlocked_key() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux")
+def test_no_other_process_reads_the_memory_of_the_server(terminal: Terminal) -> None:
+    code = (
+        "import ctypes, socket, sys\nfrom tacit.surfaces.cli import cli\ntaken = socket.create_server(('127.0.0.1', 0))\n"
+        "try:\n    cli(['web', '--port', str(taken.getsockname()[1])], standalone_mode=False)\nexcept Exception as error:\n"
+        "    print(getattr(error, 'code', error), ctypes.CDLL(None).prctl(3))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=terminal.project,
+        env=terminal.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["port_taken", "0"], done.stderr
 
 
 def test_the_first_passphrase_is_chosen_in_the_page(

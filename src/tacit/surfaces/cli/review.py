@@ -283,7 +283,9 @@ def _confirm_earlier(ctx: CommandContext, *, by: str, among: Sequence[StoredVers
         ctx.console.print(f"  {safe(line)}", soft_wrap=True)
         ctx.console.print(Panel(skill_page(stored.version.content)))
         if confirmed := ctx.memory.reviews.confirmed_before(stored, unsigned=True):
-            ctx.console.print(f"  [yellow]confirmed then:[/yellow] {safe(', '.join(sorted(confirmed)))}", soft_wrap=True)
+            ctx.console.print(
+                f"  [yellow]confirmed then:[/yellow] {safe(', '.join(sorted(confirmed)))}", soft_wrap=True
+            )
     if ask(ctx, "Do you know all of them, and sign them? (no: they are reviewed one by one)") is not Reply.YES:
         return False
     ctx.unlock(counted(len(earlier), "earlier approval"))

@@ -33,12 +33,12 @@ def web(ctx: CommandContext, *, port: int, no_browser: bool) -> None:
         raise Mistake(f"`tacit web` needs {' and '.join(missing)}", code="extra_missing", hint=hint)
     from tacit.surfaces.web.server import Access, run_server  # the web server is an extra
 
+    hide_memory()  # the key will be in it
     try:
         listening = socket.create_server(("127.0.0.1", port))
     except OSError as error:
         hint = "leave out --port to use a free one"
         raise Mistake(f"port {port} cannot be used: {error.strerror}", code="port_taken", hint=hint) from error
-    hide_memory()  # the key will be in it
     access = Access(listening.getsockname()[1])
     opened = not no_browser and webbrowser.open(access.entrance)
     shown = access.origin if opened else access.entrance
