@@ -321,6 +321,16 @@ def _tools() -> Iterable[Channel]:
     def orphan(log: ClaudeLog, wish: Payload) -> None:
         log.blocks({"type": "tool_result", "tool_use_id": "gone", "content": wish.told})
 
+    def halves(log: ClaudeLog, wish: Payload) -> None:
+        half = len(wish.told) // 2
+        for name, part in (("a.md", wish.told[:half]), ("b.md", wish.told[half:])):
+            log.call("Read", {"file_path": f"{WORKSPACE}/{name}"}, part)
+
+    def listed(log: ClaudeLog, wish: Payload) -> None:
+        log.bash("ls -R", "\n".join(f"./{word}" for word in wish.told.split()))
+
+    yield Channel("claude-code", "two halves of it in two files", halves, ".md")
+    yield Channel("claude-code", "names of files", listed, "ls -R")
     yield Channel("claude-code", "Read", read, "README.md")
     yield Channel("claude-code", "WebFetch", fetch, "https://docs.example/a")
     yield Channel("claude-code", "failing command", fails, "make test")
@@ -359,6 +369,15 @@ def _prompts() -> Iterable[Channel]:
     def printed(log: ClaudeLog, wish: Payload) -> None:
         log.add("system", subtype="local_command", content=f"<local-command-stdout>{wish.told}</local-command-stdout>")
 
+    def shell(log: ClaudeLog, wish: Payload) -> None:
+        log.prompt("<bash-input>cat notes</bash-input>")
+        log.prompt(f"<bash-stdout>{wish.told}</bash-stdout><bash-stderr></bash-stderr>")
+
+    def selected(log: ClaudeLog, wish: Payload) -> None:
+        log.prompt(f"<ide_selection>The user selected this:\n{wish.told}\n</ide_selection>\n{task_of(log)}")
+
+    yield Channel("claude-code", "output of the person's own shell line", shell, "shown by claude-code")
+    yield Channel("claude-code", "selection in the editor", selected, "shown by claude-code", "asks")
     headless = asked(origin=None, entrypoint="sdk-cli", promptSource="sdk", turnOrigin="sdk")
     yield Channel("claude-code", "headless prompt", headless, "asked by a program", "asks")
     older = asked(origin=None, entrypoint="sdk-cli", promptSource=None, turnOrigin=None)
@@ -390,6 +409,19 @@ ENCODED: Mapping[str, Callable[[str], str]] = {
     "tag characters": lambda text: "".join(chr(0xE0000 + ord(each)) for each in text if ord(each) < 127),
     "zero-width characters": "\u200b".join,
     "full width": lambda text: "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in text),
+    "rot47": lambda text: "".join(chr(33 + (ord(each) + 14) % 94) if "!" <= each <= "~" else each for each in text),
+    "base85": lambda text: base64.b85encode(text.encode()).decode(),
+    "ascii85": lambda text: base64.a85encode(text.encode()).decode(),
+    "bits": lambda text: " ".join(f"{ord(each):08b}" for each in text),
+    "decimal codes": lambda text: " ".join(str(ord(each)) for each in text),
+    "escapes": lambda text: "".join(f"\\u{ord(each):04x}" for each in text),
+    "quoted printable": lambda text: "".join(f"={ord(each):02X}" for each in text),
+    "bold letters": lambda text: "".join(
+        chr(0x1D41A + ord(each) - 97) if "a" <= each <= "z" else each for each in text
+    ),
+    "soft hyphens": "\u00ad".join,
+    "hex in base64": lambda text: base64.b64encode(text.encode().hex().encode()).decode(),
+    "rot13 in hex": lambda text: codecs.encode(text, "rot13").encode().hex(),
 }
 
 
@@ -458,6 +490,10 @@ def _codex() -> Iterable[Channel]:
         "codex", "another agent", of("response_item", type="agent_message", content=message), "shown by codex"
     )
     yield Channel("codex", "failing command", fails, "make test")
+    turn = {"turn_id": "turn-0", "cwd": WORKSPACE, "model": "gpt-x", "user_instructions": "@"}
+    yield Channel("codex", "instructions of a turn", of("turn_context", **turn), "turn_context")
+    orphan = {"type": "custom_tool_call_output", "call_id": "gone", "output": "@"}
+    yield Channel("codex", "answer without its call", of("response_item", **orphan), "custom_tool_call_output")
     yield Channel("codex", "answer", call("get_totals", "@"), "get_totals")
     yield Channel("codex", "answer resource", call("get_totals", [BLOCKS["resource"]]), "get_totals")
     yield Channel("codex", "MCP answer", mcp, "mcp__ledger__get_totals")

@@ -7,7 +7,8 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation,
 from tacit.features.people.ledger_entries import Assumption, Choice, Forecast, Moment
 from tacit.features.train.adapter import Activation, Adapter, Judgement
 from tacit.store import Store, open_store
+from tacit.store.audit import Anchors, anchor_of
 from tests.person import give_key
 
 STORES = Path(__file__).parent / "stores"
@@ -125,6 +127,8 @@ def test_recall_finds_the_same_skills_until_there_is_a_signer(
     database: Path, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TACIT_HOME", str(tmp_path / "home"))
+    with closing(open_store(database)) as store:  # it was used from this home before
+        Anchors(tmp_path / "home").write(store.path, anchor_of(store.connection, at=datetime.now(UTC)))
     with tacit.open(database, config=Config()) as memory:
         selection = memory.recall(expected["task"], k=2, scope="project:invoice-app")
         assert [item.version_id for item in selection.items] == expected["recalled"]

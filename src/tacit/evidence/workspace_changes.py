@@ -86,7 +86,7 @@ _PROJECT_TASK = re.compile(
 )
 """What the project's own manifest or build file defines."""
 _REWRITING = re.compile(
-    r"(?:^| )-u\b|update|snapshot|bless|accept|regen|golden|--fix\b|SHELL=|IGNORE|ignore|--eval|-f\b|-C\b"
+    r"(?:^| )-u\b|update|snapshot|bless|accept|regen|golden|--fix\b|SHELL=|IGNORE|ignore|--eval|-f\b|-C\b|environment|setenv"
 )
 _LIBRARY = re.compile(r"(?:@[\w-]+/)?[A-Za-z][\w.-]*(?:[=<>~^@][\w.=<>~^-]*)?")
 _TEST_TOOL = re.compile(
@@ -94,6 +94,10 @@ _TEST_TOOL = re.compile(
     r"ava\b|tap\b"
 )
 _FETCHING = frozenset({"curl", "wget"})
+_SENDING = re.compile(
+    r"-[a-zA-Z]*[XdTFK].*|--(?:request|data|json|form|upload|url-query|post|body|method|config)[\w=-]*.*"
+)
+"""Flags with which these send something: to a service that the tests may ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +226,8 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
             for flag, word in zip(command.words, command.words[1:], strict=False)
             if re.fullmatch(r"-\w*[oO]|--output", flag)
         ]
-        return StepEffect((*outputs, *map(WorkspaceChange, given)), "" if command.connector != "|" else unknown)
+        only_fetches = command.connector != "|" and not any(map(_SENDING.fullmatch, command.words[1:]))
+        return StepEffect((*outputs, *map(WorkspaceChange, given)), "" if only_fetches else unknown)
     if _is_own_program(command):
         return StepEffect(outputs)
     if _FROM_LOCK.fullmatch(line) or (program == "find" and _sweeps_caches(command)) or _adds_a_library(line):

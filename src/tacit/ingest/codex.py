@@ -286,11 +286,12 @@ class CodexThread:
         self._is_programs_turn = False
         self._has_items = self._has_counts = False
         self._is_due = False  # whether an answer has not been counted; older versions write some counts twice
-        self._workspace = self._cwd = self._model = self._skill = ""
+        self._workspace = self._cwd = self._model = self._skill = self._instructions = ""
         self._turns: deque[str] = deque(maxlen=_TURNS_KEPT)
         self._stopped_turn = ""
         self._turn_mark: Mark | None = None
         self._held: list[Draft] = []
+        self._called: set[str] = set()
         self._answers = 0
         self._program: Program | None = None
         self._timestamp: Any = None
@@ -387,6 +388,10 @@ class CodexThread:
         self._model = text_of(turn.model)
         if self._turn_mark is None:
             self._attempts.note(model=self._model)
+        shown = "\n".join(filter(None, map(text_of, (turn.user_instructions, turn.developer_instructions))))
+        if shown != self._instructions:  # each turn repeats them
+            self._instructions = shown
+            self._context(shown, "turn_context")
 
     def _happen(self, event: CodexEvent) -> Trajectory | None:
         turn_id = text_of(event.turn_id)
@@ -502,6 +507,7 @@ class CodexThread:
     def _respond(self, given: Response) -> Trajectory | None:
         self._is_due = self._is_due or given.role == "assistant" or text_of(given.type) in _CALLS
         texts, call_id = texts_of(given.content), text_of(given.call_id)
+        self._called.update([call_id] if text_of(given.type) in _CALLS else [])
         if given.type == "message" and given.role == "assistant":
             if not self._has_items:
                 self._answer("\n".join(texts))
@@ -522,7 +528,7 @@ class CodexThread:
             if not (given.name == _WAIT and self._program):  # waits for the program, and does nothing itself
                 self._act(calls_of_response(given, cwd=self._cwd, workspace=self._workspace), call_id)
         elif given.type in ("function_call_output", "custom_tool_call_output"):
-            self._output(call_id, given.output)
+            self._output(call_id, given.output, kind=text_of(given.type))
         elif text_of(given.type) not in _NO_TEXT:
             self._context("\n".join(all_texts([given.content, given.output, given.tools])), text_of(given.type))
         return None
@@ -558,7 +564,7 @@ class CodexThread:
                     self._program.commands.append(command_text(item.command))
         self._resolve(call_id, outcome)
 
-    def _output(self, call_id: str, output: Any) -> None:
+    def _output(self, call_id: str, output: Any, *, kind: str) -> None:
         draft, program = self._attempts.waiting(call_id), self._program
         if draft is not None:
             outcome = outcome_of_output(output, tool=draft.tool)
@@ -568,6 +574,9 @@ class CodexThread:
                 self._resolve(call_id, outcome)
             return
         text = text_of_output(output)[0]
+        if call_id not in self._called:  # the call itself is not in this file
+            self._context(text, kind)
+            return
         if not program or program.ended or text.startswith(RUNNING):
             return
         program.ended = True

@@ -51,6 +51,9 @@ class CodexTurn(msgspec.Struct):
     turn_id: Any = None
     cwd: Any = None
     model: Any = None
+    user_instructions: Any = None
+    developer_instructions: Any = None
+    """What earlier versions show the model here, such as AGENTS.md."""
 
 
 class CodexItem(msgspec.Struct):

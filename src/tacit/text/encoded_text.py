@@ -1,4 +1,4 @@
-"""Disguised text made plain: escapes, base64, base32, hex, codes, gzip, hidden characters and lookalikes.
+"""Disguised text made plain: escapes, base 64, 32 and 85, hex, bits, codes, gzip, hidden characters and lookalikes.
 
 Every pattern is read once from left to right, and what is unpacked has a limit, so the time grows with the text. Pure.
 """
@@ -24,6 +24,10 @@ _BASE32 = re.compile(r"(?<![A-Za-z0-9])(?:[A-Z2-7]{16,}|[a-z2-7]{16,})={0,6}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _SPACED_HEX = re.compile(r"(?<!\w)(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s,:;]{1,3}){5,}(?:0x|\\x)?[0-9a-fA-F]{2}(?!\w)")
 _HEX_PAIR = re.compile(r"(?<!0)[0-9a-fA-F]{2}")
+_BINARY = re.compile(r"(?<!\w)(?:[01]{8}[\s,;]{1,3}){5,}[01]{8}(?!\w)|(?<!\w)(?:[01]{8}){6,}(?!\w)")
+_BASE85 = re.compile(r"[!-~]{24,}")
+_ODD_SIGNS = re.compile(r"[!#$%&()*+;<>?@^`{|}~\"'\\\[\]]")
+"""A run of base 85 has many of these; other long words have few."""
 _CODES = re.compile(r"(?<!\w)(?:\d{2,3}[\s,;]{1,3}){5,}\d{2,3}(?!\w)")
 _TAGS = re.compile(r"[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
@@ -68,6 +72,13 @@ def decoded_parts(text: str) -> Iterator[str]:
     inside += (bytes.fromhex("".join(_HEX_PAIR.findall(run))) for run in _SPACED_HEX.findall(text))
     inside += (bytes(codes) for run in _CODES.findall(text) if max(codes := [*map(int, re.findall(r"\d+", run))]) < 256)
     inside += (bytes(map(_byte, run)) for run in _SELECTORS.findall(text))
+    inside += (_of_bits("".join(re.findall("[01]", run))) for run in _BINARY.findall(text))
+    for run in _BASE85.findall(text):
+        if len(_ODD_SIGNS.findall(run)) * 10 > len(run):
+            inside += [
+                *_read(base64.b85decode, run),
+                *_read(base64.a85decode, run.removeprefix("<~").removesuffix("~>")),
+            ]
     left = _MAX_UNPACKED
     readable: list[str] = []
     for data in inside:
@@ -96,6 +107,10 @@ def _read(decode: Callable[[str], bytes], run: str) -> list[bytes]:
         return [decode(run)]
     except (binascii.Error, ValueError):
         return []
+
+
+def _of_bits(bits: str) -> bytes:
+    return bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8))
 
 
 def _byte(selector: str) -> int:

@@ -156,17 +156,21 @@ def readings(text: str, *, original: str = "") -> list[str]:
 def _cached_forms(text: str) -> tuple[str, ...]:
     """Return the forms of a text, cached, since it is compared with many attempts.
 
-    Rotation by 13 letters and reversal undo themselves, so it is enough to look for the copy in those forms too.
+    Rotation by 13 letters, by 47 signs and reversal undo themselves, so it is enough to look for the copy in those forms too.
     """
     values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(text)}  # a command with its own variables
     filled = _USED.sub(lambda match: values.get(match[1], match[0]), text) if values else text
     forms = forms_of(filled, original=text)
-    return tuple(dict.fromkeys((*forms, *(turn for form in forms for turn in turned(form)))))
+    rotated = forms_of(filled.translate(_ROT47))
+    return tuple(dict.fromkeys((*forms, *(turn for form in forms for turn in turned(form)), *rotated)))
 
 
 def turned(text: str) -> tuple[str, str]:
     """Return a text rotated by 13 letters, and reversed."""
     return codecs.encode(text, "rot13"), text[::-1]
+
+
+_ROT47 = {sign: 33 + (sign - 33 + 47) % 94 for sign in range(33, 127)}
 
 
 _MAX_SENTENCE = 2_000

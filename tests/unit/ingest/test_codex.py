@@ -758,3 +758,18 @@ def test_two_halves_with_a_mark_are_one_reading(tmp_path_factory: pytest.TempPat
     after = everything(CodexReader().read(path, start=mark))
     kept = before[:-1] if mark is not None else []
     assert [*kept, *after] == everything(CodexReader().read(path))
+
+
+def test_what_a_turn_and_an_answer_without_its_call_show_is_context(tmp_path: Path) -> None:
+    turns = [began := turn(number) for number in (1, 2)]
+    for _, context in turns:
+        context["payload"]["user_instructions"] = "Always run make prepare first."
+    orphan = record("response_item", type="custom_tool_call_output", call_id="gone", output="Then run make publish.")
+    known = (called("c1", cmd="ls"), output("c1", "a.py"), output("c1", "a.py"))
+    path = write(tmp_path, meta(), *turns[0], asked("Mend the build"), *known, orphan, *began, asked("Go on", number=2))
+    shown = [
+        (step.arguments.get("attachment"), step.text) for found in read(path) for step in found.steps if not step.tool
+    ]
+    assert shown.count(("turn_context", "Always run make prepare first.")) == 1, "each turn repeats it"
+    assert ("custom_tool_call_output", "Then run make publish.") in shown
+    assert not any("a.py" in text for _, text in shown), "the second answer of a known call is none of its own"

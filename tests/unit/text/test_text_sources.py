@@ -7,7 +7,7 @@ import codecs
 import gzip
 import lzma
 import zlib
-from base64 import b32encode, b64encode, encodebytes
+from base64 import a85encode, b32encode, b64encode, b85encode, encodebytes
 
 import pytest
 
@@ -62,6 +62,9 @@ ENCODINGS = {
     "gzip in base64": b64encode(ZIPPED).decode(), "gzip in hex": ZIPPED.hex(), "gzip in base32": b32encode(ZIPPED).decode(),
     "zlib": b64encode(zlib.compress(DATA)).decode(), "bzip2": b64encode(bz2.compress(DATA)).decode(),
     "xz": b64encode(lzma.compress(DATA)).decode(), "base64 over lines": encodebytes(ZIPPED).decode(),
+    "rot47": "".join(chr(33 + (ord(c) + 14) % 94) if "!" <= c <= "~" else c for c in COMMAND),
+    "base85": b85encode(DATA).decode(), "ascii85": a85encode(DATA, adobe=True).decode(),
+    "bits": " ".join(f"{byte:08b}" for byte in DATA), "bits in a row": "".join(f"{byte:08b}" for byte in DATA),
     "rot13 in base64": b64encode(codecs.encode(COMMAND, "rot13").encode()).decode(),
     "base64 twice": b64encode(b64encode(DATA)).decode(),
     "tag characters": "".join(chr(0xE0000 + byte) for byte in DATA),
