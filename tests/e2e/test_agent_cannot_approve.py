@@ -143,7 +143,8 @@ class Agent:
         head = "".join(f"{name} = {value!r}\n" for name, value in names.items())
         script = self.script("attack.py", f"{head}{FORGING}\n{code}")
         said = self.shell(f"{sys.executable} {script}")
-        assert "FORGED" in said and "Traceback" not in said, f"the attempt itself must work: {said}"
+        assert "FORGED" in said, f"the attempt itself must work: {said}"
+        assert "Traceback" not in said, said
         return said
 
     @property
@@ -507,7 +508,8 @@ NEEDS = {
     "with_a_terminal_from_script": "script", "in_a_session_of_its_own": "setsid", "in_a_namespace_of_its_own": "unshare",
     "in_a_tmux_window": "tmux", "in_a_screen_window": "screen", "in_a_terminal_of_vim": "vim",
     "from_a_detached_node": "node", "from_a_detached_java": "javac", "by_expect": "expect",
-    "by_keys_sent_to_a_tmux_window": "tmux", "by_direnv": "direnv", "from_a_detached_perl": "perl", "as_the_same_user_by_su": "su",
+    "by_keys_sent_to_a_tmux_window": "tmux", "by_direnv": "direnv", "from_a_detached_perl": "perl",
+    "as_the_same_user_by_su": "su",
     "by_a_line_of_a_makefile": "make", "by_pretest_of_npm": "npm", "with_a_preloaded_library": "cc",
     "by_a_function_of_a_shells_start_file": "bash",
 }  # fmt: skip
@@ -873,7 +875,7 @@ def test_an_index_edited_for_hooks_shows_what_was_signed(agent: Agent, text: str
 def test_a_store_that_arrived_brings_no_approvals_from_before_signatures(
     agent: Agent, schema: int, is_known: bool
 ) -> None:
-    """Such as in an archive that a person without a key unpacks; in a store that was used here they hold until the first key."""
+    """Such as in an archive that a person without a key unpacks; where it was used here they hold until the first key."""
 
     def write(name: str) -> None:
         (agent.folder / name).mkdir()
@@ -961,7 +963,8 @@ def test_tools_are_unlocked_by_a_signature(agent: Agent, key: bool) -> None:
     )
     [made] = agent.terminal.run("skills", "import", str(with_tool), "--json").json["results"]
     agent.python(
-        f"from tacit.config.signing_key import unlock\nVERSION, key = {made['version_id']!r}, unlock(Path(HOME), {PASSPHRASE!r})\n"
+        f"from tacit.config.signing_key import unlock\nkey = unlock(Path(HOME), {PASSPHRASE!r})\n"
+        f"VERSION = {made['version_id']!r}\n"
         "forge(key)\nstore = open_store(DATABASE)\n[genuine] = store.approvals(VERSION)\n"
         "more = dataclasses.replace(genuine, ticked=('tool:Bash(refunds:*)',), id='')\n"
         "body = json.loads(genuine.signed.split(' ', 2)[2]) | {'shown': more.shown, 'ticked': list(more.ticked)}\n"

@@ -30,10 +30,9 @@ from tacit.domain.sandbox import (
     SandboxResult,
 )
 from tacit.domain.skill import SkillContent, SkillStep
-from tacit.evidence.check_strength import shows_nothing
 from tacit.evidence.deciding_files import is_of_checks
 from tacit.evidence.workspace_baseline import BaselineCheck
-from tacit.text.exit_status import masks_exit
+from tacit.text.exit_status import masks_exit, shows_nothing
 from tacit.text.service_commands import service_check
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import is_shell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.evidence.check_strength import shows_nothing
+from tacit.text.exit_status import shows_nothing
 
 
 @pytest.mark.parametrize(
