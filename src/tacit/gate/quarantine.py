@@ -6,16 +6,18 @@ A version stays quarantined in this sense until it is approved: also while it is
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 from tacit.domain.errors import TacitError
 from tacit.domain.lifecycle import RECALLABLE, WAITING, Status
 from tacit.domain.skill import SkillContent
-from tacit.domain.stored import FoundEpisode, StoredVersion
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.origins import origin_at
 from tacit.store import Store
 
+E = TypeVar("E", bound=Episode)
 WITHHELD = "withheld: the gate quarantined it; a person reads it with `tacit review` in a terminal"
 """Stands where a quarantined text would be."""
 TASK_WITHHELD = "withheld: not written by a person, or a quarantined skill was learned from it"
@@ -60,23 +62,30 @@ def is_withheld(content: SkillContent) -> bool:
     return content.description == WITHHELD
 
 
-def episodes_without_external_text(store: Store, episodes: Sequence[FoundEpisode]) -> list[FoundEpisode]:
-    """Return past attempts without tasks that no person wrote, or that a quarantined skill was learned from.
+def episodes_without_external_text(store: Store, episodes: Sequence[E]) -> list[E]:
+    """Return past attempts without tasks that no person wrote, or that a quarantined skill was learned from."""
+    tainted = attempts_with_external_text(store, [episode.id for episode in episodes])
+    return [
+        dataclasses.replace(episode, task=TASK_WITHHELD, files=()) if episode.id in tainted else episode
+        for episode in episodes
+    ]
 
-    Of a pruned attempt nobody knows any more who wrote its task, so that is left out too.
+
+def attempts_with_external_text(store: Store, trajectory_ids: Collection[str]) -> set[str]:
+    """Return those of the attempts whose task no person wrote, or that a quarantined skill was learned from.
+
+    Of a pruned attempt nobody knows any more who wrote its task, so it is among them.
     """
-    found = {episode.id for episode in episodes}
-    tainted: set[str] = set()
-    for stored in store.catalogue(statuses=_UNAPPROVED):
-        shared = found.intersection(stored.version.provenance.trajectory_ids) - tainted
+    asked = set(trajectory_ids)
+    found: set[str] = set()
+    for stored in store.catalogue(statuses=_UNAPPROVED) if asked else ():
+        shared = asked.intersection(stored.version.provenance.trajectory_ids) - found
         if shared and is_quarantined(store, stored):
-            tainted |= shared
-    shown: list[FoundEpisode] = []
-    for episode in episodes:
+            found |= shared
+    for each in asked - found:
         try:
-            by_person = store.trajectory(episode.id).task_origin is not Origin.EXTERNAL
+            by_person = store.trajectory(each).task_origin is not Origin.EXTERNAL
         except TacitError:  # pruned
             by_person = False
-        is_plain = by_person and episode.id not in tainted
-        shown.append(episode if is_plain else dataclasses.replace(episode, task=TASK_WITHHELD, files=()))
-    return shown
+        found |= set() if by_person else {each}
+    return found

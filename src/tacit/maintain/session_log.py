@@ -19,6 +19,7 @@ from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.credit import NAMELESS
 from tacit.evidence.journal_uses import SessionTexts, as_text, dated_lines, journal_session, uses_of
+from tacit.gate.quarantine import episodes_without_external_text
 from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, as_texts, digest, path_of, shares_in
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
@@ -109,13 +110,17 @@ class Activity:
     failed: int
 
 
-def log_of(context: StoreContext, session_id: str) -> SessionLog:
-    """Return the log of one session; raise `NotFound` if nothing is known of it."""
+def log_of(context: StoreContext, session_id: str, *, whole: bool = True) -> SessionLog:
+    """Return the log of one session; unless `whole`, without tasks that no person wrote.
+
+    Raises `NotFound` if nothing is known of it.
+    """
     store, names = context.store, _Names(context.store, person=context.person)
-    attempts = attempts_of(context, session_id)
+    known = attempts_of(context, session_id)
+    attempts = known if whole else episodes_without_external_text(store, known)
     uses = {use.id: use for use in store.uses(session_id=session_id)}
     texts = SessionTexts()
-    texts.texts = {digest(each.task.strip()): each.task for each in attempts}
+    texts.texts = {digest(each.task.strip()): shown.task for each, shown in zip(known, attempts, strict=True)}
     events: list[SessionEvent] = []
     client, journaled = "", dict[str, Use]()
     for name, data in _journals(context, session_id):
@@ -183,14 +188,16 @@ def latest_sessions(context: StoreContext, limit: int, *, among: int = LATEST) -
     return sorted(latest, key=lambda each: -latest[each])[:limit]
 
 
-def showings(context: StoreContext, version_ids: Collection[str], *, limit: int) -> list[tuple[str, SessionEvent]]:
-    """Return when versions were last shown, the newest first, each with its session."""
+def showings(
+    context: StoreContext, version_ids: Collection[str], *, limit: int, whole: bool = True
+) -> list[tuple[str, SessionEvent]]:
+    """Return when versions were last shown, the newest first, each with its session; `whole` as for `log_of`."""
     used = [use for version_id in version_ids for use in context.store.uses(version_id=version_id) if not use.held_back]
     found: list[tuple[str, SessionEvent]] = []
     for session_id in dict.fromkeys(use.session_id for use in sorted(used, key=lambda use: use.at, reverse=True)):
         if len(found) >= limit:
             break
-        events = log_of(context, session_id).events if session_id else _events_of(context, used)
+        events = log_of(context, session_id, whole=whole).events if session_id else _events_of(context, used)
         own = [event for event in events if any(each.version_id in version_ids for each in event.shown)]
         found += [(session_id, event) for event in reversed(own)]
     return found[:limit]

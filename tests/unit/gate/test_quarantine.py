@@ -14,6 +14,7 @@ from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersi
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Environment, Origin, Role, Span, Step, Task, Trajectory
 from tacit.gate.quarantine import TASK_WITHHELD, is_withheld, withheld
+from tacit.maintain.session_log import log_of
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -119,6 +120,10 @@ def test_tasks_that_no_person_wrote_are_left_out():
         memory.capture([program, dataclasses.replace(RUN, task=Task(text="Release it by hand."), id="")])
         found = memory.archive.episodes("Release it", whole=False)
         assert not any(episode.task.startswith("withheld") for episode in memory.archive.episodes("Release it"))
+        whole, bare = (log_of(memory.context, RUN.session_id, whole=each).attempts for each in (True, False))
+        assert [each.task == TASK_WITHHELD for each in whole] == [False, False]
+        assert sorted(each.task == TASK_WITHHELD for each in bare) == [False, True]
+        assert memory.archive.attempts_with_external_text([each.id for each in whole]) == {program.id}
     assert sorted(episode.task.startswith("withheld") for episode in found) == [False, True]
 
 

@@ -177,7 +177,7 @@ def _end(found: Assumption) -> NoReturn:
 def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
     """List moments and assumptions, oldest first."""
     found = Moments(ctx.memory).list(session=run, phase=phase, held=held)
-    kept = MomentList(moments=found.moments[-limit:], assumptions=found.assumptions[-limit:])
+    kept = _as_shown(ctx, MomentList(moments=found.moments[-limit:], assumptions=found.assumptions[-limit:]))
     ctx.report(_document(kept), lambda: _show(ctx, kept))
 
 
@@ -186,7 +186,7 @@ def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None,
 @command_options
 def show(ctx: CommandContext, *, run: str) -> None:
     """Show one session: what was assumed, what happened, and how it came out, with the steps that show it."""
-    found = Moments(ctx.memory).list(session=run)
+    found = _as_shown(ctx, Moments(ctx.memory).list(session=run))
 
     def tell() -> None:
         for moment in found.moments:
@@ -202,6 +202,16 @@ def show(ctx: CommandContext, *, run: str) -> None:
 def _whole(entry: LedgerEntry) -> dict[str, Any]:
     """Return an entry with all its fields, also empty ones."""
     return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
+
+
+def _as_shown(ctx: CommandContext, found: MomentList) -> MomentList:
+    """Return moments as the caller may see them: agents get no task that no person wrote."""
+    if ctx.can_ask:
+        return found
+    sources = {each for moment in found.moments for each in moment.sources[:1] if moment.task}
+    tainted = ctx.memory.archive.attempts_with_external_text(sources)
+    moments = [dataclasses.replace(m, task="") if tainted.intersection(m.sources[:1]) else m for m in found.moments]
+    return dataclasses.replace(found, moments=tuple(moments))
 
 
 def _document(found: MomentList) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def log(ctx: CommandContext, *, session: str, limit: int) -> None:
     latest = session_log.latest_sessions(context, session_log.LATEST if session else limit)
     if session:
         latest = [each for each in latest if each.startswith(session)][:1] or [session]
-    logs = [session_log.log_of(context, each) for each in latest]
+    logs = [session_log.log_of(context, each, whole=ctx.can_ask) for each in latest]
     document = {"sessions": [session_document(ctx, each) for each in logs]}
 
     def parts() -> Iterator[ReportPart]:
@@ -97,7 +97,7 @@ def why(ctx: CommandContext, *, name: str, limit: int) -> None:
     stored = ctx.version(name)
     archive = ctx.memory.archive
     versions = [each.version.id for each in archive.versions(stored.skill.id)]
-    found = session_log.showings(ctx.memory.context, versions, limit=limit)
+    found = session_log.showings(ctx.memory.context, versions, limit=limit, whole=ctx.can_ask)
     content = stored.version.content
     subject = set(terms(" ".join((content.name.replace("-", " "), content.description, *content.example_queries))))
     rows = []
