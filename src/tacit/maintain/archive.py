@@ -23,7 +23,7 @@ from tacit.domain.trust import Approval
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import Lift, lift
 from tacit.evidence.reliability import reliability, votes
-from tacit.gate.quarantine import attempts_with_external_text, episodes_without_external_text
+from tacit.gate.quarantine import episodes_without_external_text
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store import restore as purge_plan
@@ -268,10 +268,6 @@ class Archive:
     def task(self, trajectory_id: str) -> str:
         """Return the task of an attempt."""
         return self._context.store.episode(trajectory_id).task
-
-    def attempts_with_external_text(self, trajectory_ids: Collection[str]) -> set[str]:
-        """Return those of the attempts whose task no person wrote, or that a quarantined skill was learned from."""
-        return attempts_with_external_text(self._context.store, trajectory_ids)
 
     def anchor(self) -> Anchor | None:
         """Return how far the audit chain is anchored in this home."""

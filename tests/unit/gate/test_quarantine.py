@@ -13,7 +13,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, Environment, Origin, Role, Span, Step, Task, Trajectory
-from tacit.gate.quarantine import TASK_WITHHELD, is_withheld, withheld
+from tacit.gate.quarantine import TASK_WITHHELD, attempts_with_external_text, is_withheld, withheld
 from tacit.maintain.session_log import log_of
 from tacit.store import open_store
 from tests.unit.making import NOW
@@ -123,7 +123,7 @@ def test_tasks_that_no_person_wrote_are_left_out():
         whole, bare = (log_of(memory.context, RUN.session_id, whole=each).attempts for each in (True, False))
         assert [each.task == TASK_WITHHELD for each in whole] == [False, False]
         assert sorted(each.task == TASK_WITHHELD for each in bare) == [False, True]
-        assert memory.archive.attempts_with_external_text([each.id for each in whole]) == {program.id}
+        assert attempts_with_external_text(memory.context.store, [each.id for each in whole]) == {program.id}
     assert sorted(episode.task.startswith("withheld") for episode in found) == [False, True]
 
 

@@ -26,6 +26,7 @@ from tacit.features.people.intake_commands import intake
 from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.features.people.moments import MomentList, Moments
 from tacit.features.people.session_assumptions import Speaker
+from tacit.gate.quarantine import attempts_with_external_text
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.table import SuggestingGroup
 
@@ -209,7 +210,7 @@ def _as_shown(ctx: CommandContext, found: MomentList) -> MomentList:
     if ctx.can_ask:
         return found
     sources = {each for moment in found.moments for each in moment.sources[:1] if moment.task}
-    tainted = ctx.memory.archive.attempts_with_external_text(sources)
+    tainted = attempts_with_external_text(ctx.memory.context.store, sources)
     moments = [dataclasses.replace(m, task="") if tainted.intersection(m.sources[:1]) else m for m in found.moments]
     return dataclasses.replace(found, moments=tuple(moments))
 
