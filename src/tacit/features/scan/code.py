@@ -80,7 +80,7 @@ CODE_RULES = rules(
             (?:your|all) files (?:have been|are|were) encrypted|\b(?:README|DECRYPT|RECOVER)_(?:FILES|INSTRUCTIONS)\b[^\n]{0,10}\.txt|\.(?:locked|encrypted|crypt)[\"'][^\n]{0,80}os\.rename|os\.rename\([^\n]{0,80}\.(?:locked|encrypted|crypt)[\"']
         """,
         ("open_admission", _HIGH, "describes itself as an attack"): r"""
-            \b(?:exfiltrat(?:e|es|ing)|steal|harvest)\w{0,3}[ _](?:the |all |user(?:'s)? )?(?:credentials?|secrets?|tokens?|passwords?|data|env\w{0,10}|keys?|wallets?)\b|\b(?:def|function|class|const|sub) \w{0,20}(?:exfil|backdoor|keylog|steal|stealer|harvest_(?:cred|secret|tok|key)|payload_drop|c2_)\w{0,30}|\bc2[_ ](?:server|url|host|domain|channel)\b|\bBACKDOOR\b
+            \b(?:exfiltrat(?:e|es|ing)|steal|harvest)\w{0,3}[ _](?:the |all |user(?:'s)? )?(?:credentials?|secrets?|tokens?|passwords?|data|env\w{0,10}|keys?|wallets?)\b|\b(?:def|function|class|const|sub) \w{0,20}(?:exfil|backdoor|keylog|(?<!work)(?<!work_)steal|harvest_(?:cred|secret|tok|key)|payload_drop|c2_)\w{0,30}|\bc2[_ ](?:server|url|host|domain|channel)\b|\bBACKDOOR\b
             languages: python javascript powershell shell code
         """,
     },
@@ -193,9 +193,7 @@ def _installed(segment: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
             yield segment.finding("strange_index", severity_found, reason=reason, span=match.span())
             return
     for place, address in addresses_in(arguments):
-        if place not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) or address[0].startswith(
-            "http:"
-        ):
+        if place not in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) and not _OWN_INDEXES.search(address[0]):
             reason = f"installs a package from {place} ({address[1][:60]})"
             yield segment.finding("strange_package", Severity.HIGH, reason=reason, span=match.span())
             return

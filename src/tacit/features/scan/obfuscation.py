@@ -91,7 +91,7 @@ def _hidden(segment: TextSegment) -> Iterator[Finding]:
     ways = segment.encoding
     if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
         return  # ordinary by themselves; the other rules examine their text
-    encoded = "escapes" not in ways and "percent" not in ways and "entities" not in ways
+    encoded = "percent" not in ways and "entities" not in ways
     if match := _PROGRAM.search(segment.text):
         severity_found = _HIGH if encoded or segment.is_code else _MEDIUM
         yield segment.finding("hidden_program", severity_found, reason="contains a hidden program", span=match.span())

@@ -37,7 +37,7 @@ _UNPACKED = re.compile(
     re.IGNORECASE,
 )
 _DATA_RUN = re.compile(
-    r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|source|\.) (?:\./)?((?:[\w.-]{1,40}/){0,4}[\w.-]{1,60}\.(?:png|jpe?g|gif|ico|pdf|dat|bin|log|csv|json|ya?ml|txt|md|svg|woff2?|db|cfg|conf))(?=[\s;&|)`\"']|$)",
+    r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|source|(?:(?<=\n)|(?<=[;&|])|(?<=[;&|] ))\.) (?:\./)?((?:[\w.-]{1,40}/){0,4}[\w.-]{1,60}\.(?:png|jpe?g|gif|ico|pdf|dat|bin|log|csv|json|ya?ml|txt|md|svg|woff2?|db|cfg|conf))(?=[\s;&|)`\"']|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TARGET = re.compile(
@@ -63,6 +63,10 @@ _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
 """How a list of allowed tools names a command; it runs nothing."""
 
 
+_ADDRESSED = re.compile(r"[$%{<]\w|\w\.[a-z]{2,}|://|\bURL\b", re.IGNORECASE)
+"""What is fetched; without it, a command line is only named."""
+
+
 def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that fetch something and run it, at once or later."""
     for segment in segments:
@@ -75,7 +79,7 @@ def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
         for match in (
             m for each in (_PIPED, _INNER, _WINDOWS) for m in islice(find_all(each, segment.text), PER_RULE_MAX)
         ):
-            if _PERMISSION.match(match[0]):
+            if _PERMISSION.match(match[0]) or (segment.language == "markdown" and not _ADDRESSED.search(match[0])):
                 continue
             place, address = _source(match[0])
             severity = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _SEVERITY_OF_HOST[place]
@@ -239,7 +243,7 @@ _COMMAND_RULES = rules(
         """,
         # hidden programs
         ("decode_and_run", _CRITICAL, "decodes hidden text and runs it at once"): r"""
-            \b(?:base64|b64decode|base32|gbase64)[^\n|]{0,200}(?:-d|-D|--decode)\b[^\n]{0,120}\| ?(?:{shell}|python|node|perl|source|eval|xargs)
+            \b(?:base64|b64decode|base32|gbase64)[^\n|]{0,200}(?:-d|-D|--decode)\b[^\n]{0,120}\| ?(?:{shell}|python3?(?! ?-m json)|node|perl|source|eval|xargs)
             \b(?:openssl (?:enc|base64|aes)[^\n|]{0,120} -d|xxd -r|uudecode|gunzip -c|zcat|rev|tr [\"']?[A-Za-z]-[^\n|]{0,30})\b[^\n|]{0,120}\| ?{shell}
             \b(?:eval|bash -c|sh -c|source|exec)\b ?[\"'(<]{0,3}[$`][^\n]{0,200}\b(?:base64 (?:-d|-D|--decode)|xxd -r|openssl enc -d|rev\b)
             (?:ba|z)?sh ?<<< ?[\"'(]{0,3}\$\([^\n]{0,200}(?:base64|xxd)
@@ -285,15 +289,16 @@ _COMMAND_RULES = rules(
             \bsystemctl (?:--user )?enable\b
             \.config/(?:autostart|systemd/user)/
             Start Menu\\\\?Programs\\\\?Startup
+            languages: python javascript powershell shell code data text
         """,
         ("git_hook", _MEDIUM, "writes a git hook"): r"""
-            (?:>{1,2}|tee|cp|ln -s\S{0,3}|install|open\(|write\w{0,10}\() ?[^\n]{0,60}\.git/hooks/(?:pre|post|commit|prepare)-?\w{0,14}
+            (?:>{1,2}|tee|cp|ln -s\S{0,3}|\binstall\b|open\(|write\w{0,10}\() ?[^\n]{0,60}\.git/hooks/(?:pre|post|commit|prepare)-?\w{0,14}
         """,
         # control of the agent
         ("agent_permissions", _MEDIUM, "switches off the questions an agent asks before it acts"): r"""
             --dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all)
             \bbypassPermissions\b
-            [\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)
+            [\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|skip_confirmation|allow_all_tools|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)
             [\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,120}[\"'](?:\*|Bash\(\*(?::\*)?\)|Bash)[\"']
             enableAllProjectMcpServers[\"']?\s{0,3}[:=]\s{0,3}true
             \b(?:exec\.ask|exec\.security|tools\.exec\.\w{1,12})[\"']?[ :=]{1,3}[\"']?(?:off|full)

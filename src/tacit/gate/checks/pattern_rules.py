@@ -128,6 +128,11 @@ def rules(table: Mapping[tuple[str, Severity, str], str], **parts: str) -> tuple
     return tuple(made)
 
 
+_QUOTING = frozenset({"python", "javascript", "data"})
+_CONSTANT = re.compile(r"(?:[\[{(,:]|\bin|==)\s*[\"']$(?<!-c\", \")(?<!-c', ')(?<!\w\([\"'])")
+"""Before a command that is one constant of a list or a comparison, as in lists of what is refused; not of a call."""
+
+
 def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Apply rules to segments. A code block is part of its text too, so only rules for a language examine it again."""
     for segment in segments:
@@ -135,6 +140,12 @@ def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Fi
             if segment.is_block and each.languages is None:
                 continue
             for match in each.matches(segment):
+                if (
+                    segment.language in _QUOTING
+                    and _CONSTANT.search(segment.text[: match.start()][-80:])
+                    and (segment.text[match.end() : match.end() + 1] in ("'", '"'))
+                ):
+                    continue
                 yield segment.finding(each.id, each.severity, reason=each.reason, span=match.span())
 
 

@@ -19,7 +19,7 @@ from tacit.domain.skill import SkillContent
 from tacit.domain.skill_fields import FieldRole, has_role
 from tacit.gate.checks.pattern_rules import EVERY_TASK
 from tacit.gate.checks.prose_rules import AGAINST_USERS, CONTEXTUAL, broken_rules
-from tacit.gate.checks.secret_flows import is_well_known
+from tacit.gate.checks.secret_flows import HostKind, addresses_in, is_code_host
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.text.resource_uses.sentences import Sentence, meaning_of, sentences
 
@@ -68,13 +68,13 @@ def severity_reduction(segment: TextSegment, content: SkillContent) -> int:
 
 
 def is_shown(sentence: Sentence) -> bool:
-    """Whether a sentence is only an example: a comment in a code block, or a quotation.
+    """Whether a sentence is only an example: a text or a comment in a code block, or a quotation.
 
     A quotation is one as a whole, or the first sentence of several in one quotation.
     """
     text = sentence.text
     is_quoted = text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
-    return sentence.kind == "comment" or is_quoted
+    return sentence.kind in ("comment", "block") or is_quoted
 
 
 def prose_segments(content: SkillContent) -> tuple[list[tuple[TextSegment, int]], list[TextSegment]]:
@@ -93,6 +93,21 @@ def prose_segments(content: SkillContent) -> tuple[list[tuple[TextSegment, int]]
         if not fits or len(segment.text) > PROSE_MAX:
             too_long.append(segment)
     return read, too_long
+
+
+def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None) -> Iterator[tuple[Sentence, bool]]:
+    """Yield the sentences of a segment, and whether a heading, a lead-in or a label before it says not to do so."""
+    marks = marks or _WARNING
+    under_heading = led_in = False
+    for sentence in sentences_in(segment.text, code=segment.is_code):
+        listed = sentence.kind in ("item", "cell")
+        if sentence.kind == "heading":
+            under_heading, led_in = marks.search(sentence.text) is not None, False
+        elif not listed:
+            led_in = sentence.text.endswith(":") and marks.search(sentence.text) is not None
+        label = _LABEL.match(sentence.text)
+        labelled = label is not None and _WARNING.search(label[0]) is not None
+        yield sentence, labelled or (listed and (under_heading or led_in))
 
 
 @lru_cache(maxsize=64)
@@ -132,21 +147,23 @@ class ProseCheck:
         read, too_long = prose_segments(content)
         for segment, reduction in read:
             is_request = has_role(segment.field, FieldRole.REQUEST)
-            for sentence in sentences_in(segment.text, code=segment.is_code):
+            for sentence, warned in warned_sentences(segment):
                 span = (sentence.start, sentence.end)
                 if _NON_ENGLISH_OVERRIDES.search(sentence.text):
                     reason = "tells the agent to ignore its instructions, or to hide something from the user"
                     yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
-                if sentence.kind == "heading":
+                if sentence.kind == "heading" or sentence.text.endswith("?"):
                     continue
                 found = [rule for rule, _ in broken_rules(AGAINST_USERS, meaning_of(sentence.text))]
-                if any(rule.id == "remote_instructions" for rule in found) and is_well_known(sentence.text):
+                if any(rule.id == "remote_instructions" for rule in found) and is_code_host(sentence.text):
                     found = [rule for rule in found if rule.id != "remote_instructions"]
                 if is_request:
                     found = [rule for rule in found if rule.id in _TO_AN_AGENT]
                 from_position = reduction if segment.path else INSTRUCTION
                 if is_shown(sentence):
                     from_position = max(from_position, REFERENCE_TEXT)
+                if warned:
+                    from_position = NOT_ADDRESSED
                 for rule in found:
                     levels = from_position
                     if from_position > INSTRUCTION and rule.id in _COMMON_IN_REFERENCES:
@@ -177,25 +194,27 @@ class ContextualCheck:
 
 _SEVERITY_OF_KIND = {"hidden": Severity.HIGH}
 """A hidden comment is addressed to the agent alone."""
-_AGAINST = re.compile(
-    r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
-    r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?|rationali[sz]ations?"
-    r"|excuses?|checklist|references?|resources|examples?)\b|❌|🚫",
+_WARNING = re.compile(
+    r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|must not|bad|wrong|red flags?|what not"
+    r"|rejected?|forbidden|prohibited|dangerous)\b|❌|🚫|⛔",
     re.IGNORECASE,
 )
+"""Marks what follows as what not to do."""
+_AGAINST = re.compile(
+    rf"{_WARNING.pattern}|\b(?:threats?|attacks?|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|failure modes?"
+    r"|issues?|rationali[sz]ations?|excuses?|checklist|references?|resources|examples?)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[^:.]{2,40}:")
 
 
 def _off_topic_findings(
     segment: TextSegment, reduction: int, *, topic: frozenset[str], line_counts: Counter[str]
 ) -> Iterator[Finding]:
-    against = False
-    for sentence in sentences_in(segment.text, code=segment.is_code):
-        if sentence.kind == "heading":
-            against = _AGAINST.search(sentence.text) is not None
+    for sentence, against in warned_sentences(segment, _AGAINST):
+        if sentence.kind == "heading" or sentence.text.endswith("?"):
             continue
-        if sentence.text.endswith("?"):
-            continue
-        is_weak = reduction > INSTRUCTION or is_shown(sentence) or (against and sentence.kind in ("item", "cell"))
+        is_weak = reduction > INSTRUCTION or is_shown(sentence) or against
         meaning = meaning_of(sentence.text)
         is_risky = False
         for rule, span in broken_rules(CONTEXTUAL, meaning):
@@ -203,12 +222,11 @@ def _off_topic_findings(
             # The author writes the name, the description and the body, so the topic excuses nothing grave.
             if not severity.at_least(Severity.HIGH):
                 if rule.id == "alien_host":
-                    hosts = (meaning.text[start:end] for start, end in meaning.spans("literal"))
-                    if any(_stems(host) & topic for host in hosts) or is_well_known(sentence.text):
+                    if not any(_is_alien(meaning.text, at, topic, segment.whole) for at in meaning.spans("literal")):
                         continue
                 elif _is_on_topic(
                     meaning.text[slice(*span)], topic, line_counts if segment.field == "body" else Counter()
-                ):
+                ) and not any(_is_alien(meaning.text, at, topic, segment.whole) for at in meaning.spans("literal")):
                     continue
             is_risky = True
             yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
@@ -225,9 +243,9 @@ _COMMON = frozenset(
 )
 _STEM = 5
 """Letters by which words are compared, so that `delete` and `deleting` are one word."""
-_ON_TOPIC_SHARE = 0.6
+_ON_TOPIC_SHARE = 0.34
 """Share of a sentence's words that must belong to the topic. Set by hand, measured with the whole check (`bench/scanner.py`)."""
-_TOPIC_LINES = 5
+_TOPIC_LINES = 2
 """A word in so many lines belongs to the topic. Set by hand, like the share above."""
 
 
@@ -236,6 +254,24 @@ def _is_on_topic(text: str, topic: frozenset[str], line_counts: Counter[str]) ->
     words = _stems(text)
     on_topic = {word for word in words if word in topic or line_counts[word] >= _TOPIC_LINES}
     return len(words) > 1 and len(on_topic) >= _ON_TOPIC_SHARE * len(words)
+
+
+_DOCUMENTATION = re.compile(
+    r"(?:^|//)(?:docs?|learn|developers?|help|support|wiki|en)\.|/(?:docs?|guides?|wiki|licen[cs]es)\b|[{<]|owner/"
+)
+
+
+def _is_alien(text: str, at: tuple[int, int], topic: frozenset[str], whole: str) -> bool:
+    """Whether an address belongs to nobody whom the skill names: neither its own service, a place of code, nor documentation."""
+    address = text[slice(*at)]
+    kinds = [kind for kind, _ in addresses_in(address)]
+    if kinds and kinds[0] in (HostKind.INSTALLER, HostKind.CODE, HostKind.LOCAL):
+        return False
+    if text[max(0, at[0] - 2) : at[0]] == "](" or _DOCUMENTATION.search(address) or _stems(address) & topic:
+        return False
+    host = address.partition("://")[2] or address
+    domain = ".".join(re.split(r"[/:?#]", host.rpartition("@")[2], maxsplit=1)[0].split(".")[-2:])
+    return sum(domain in line for line in whole.split("\n")) < 2
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -125,7 +125,7 @@ _HIDDEN_CHARACTER_RULES = (
     (_ESCAPE, Severity.MEDIUM, "carries commands for a terminal"),
 )
 _MIXED_WORDS_MAX = 3
-"""Words with mixed alphabets that are reported of one segment."""
+"""Words with mixed alphabets that are reported of one segment; so many are no slip of the keyboard."""
 
 
 class UnicodeCheck:
@@ -141,9 +141,11 @@ class UnicodeCheck:
                 continue
             yield from _hidden(segment)
             mixed = (m for m in _MIXED.finditer(segment.text) if len(m[0]) > 3 and fold(m[0]).isascii())
-            for match in islice(mixed, _MIXED_WORDS_MAX):
+            found = list(islice(mixed, _MIXED_WORDS_MAX))
+            severity = Severity.HIGH if len(found) == _MIXED_WORDS_MAX else Severity.MEDIUM
+            for match in found:
                 reason = "mixes letters of two alphabets in one word, so that it looks like another word"
-                yield segment.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
+                yield segment.finding("mixed_alphabets", severity, reason=reason, span=match.span())
 
 
 def _hidden(segment: TextSegment) -> Iterator[Finding]:

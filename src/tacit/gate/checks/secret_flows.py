@@ -126,10 +126,10 @@ def addresses_in(text: str) -> list[tuple[HostKind, re.Match[str]]]:
     return [(host_kind(match[1], match[2]), match) for match in URL.finditer(text)]
 
 
-def is_well_known(text: str) -> bool:
-    """Whether all addresses in a text are known installers, and there is at least one."""
+def is_code_host(text: str) -> bool:
+    """Whether all addresses in a text are known installers or places of code, and there is at least one."""
     found = addresses_in(text)
-    return bool(found) and all(place is HostKind.INSTALLER for place, _ in found)
+    return bool(found) and all(place in (HostKind.INSTALLER, HostKind.CODE) for place, _ in found)
 
 
 def _parent_domains(host: str) -> list[str]:
@@ -150,6 +150,9 @@ SECRET_PLACES = re.compile(
     r"""
       \.ssh[/\\]{1,2}(?:id_\w{2,10}|\*|identity\b)
     | [\"']\.ssh[\"']
+    | \.tfstate\b
+    | [\"']op[\"'],[ ]?[\"'](?:item|read|vault)\b
+    | expanduser\([\"']~/\.(?:ssh|aws|gnupg|kube)[/\"']
     | \.aws[/\\]{1,2}(?:credentials|config\b)
     | [\"']\.aws[\"']
     | gcloud[/\\]{1,2}(?:application_default_credentials|credentials\.db|access_tokens)
@@ -187,7 +190,7 @@ SECRET_PLACES = re.compile(
     | \.codex/auth\.json
     | /etc/passwd\b
     | \.claude/(?:projects|history|todos)
-    | (?:~|HOME\}?)/\.(?:openclaw|clawdbot)/(?:memory|workspace|agents)
+    | (?:~|HOME\}?)/\.(?:openclaw|clawdbot)/(?:memory|agents)
     | 169\.254\.169\.254
     | metadata\.google\.internal
     | /var/run/secrets/kubernetes
@@ -296,7 +299,10 @@ _ORDER_TO_SEND = re.compile(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}",
     re.IGNORECASE,
 )
-_HOST = re.compile(r"[\"'`]((?:[\w-]{1,40}\.){1,5}[a-z]{2,12})[\"'`:/]", re.IGNORECASE)
+_HOST = re.compile(
+    r"(?:[\"'`]|\b(?:nc|ncat|netcat|telnet) (?:-\w+ (?:\d+ )?){0,3})((?:[\w-]{1,40}\.){1,5}[a-z]{2,12})[\"'`:/ ]",
+    re.IGNORECASE,
+)
 _SOURCES = (
     (SECRET_PLACES, ""),
     (WHOLE_ENVIRONMENT, "the whole environment"),
@@ -330,6 +336,10 @@ def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
             yield from _read_and_send_findings(segment, sources, senders=senders)
         elif sources and segment.is_code:
             reads.append((segment, sources[0]))
+        elif len(stores := _stores_read(segment)) >= _SEVERAL_STORES:
+            span = next(iter(stores.values()))
+            reason = f"has several places of secrets read ({', '.join(stores)})"
+            yield segment.finding("secret_read", Severity.HIGH, reason=reason, span=span)
         elif senders and segment.path:
             sends.add(segment.path)
     for segment, spot in reads:
@@ -338,6 +348,25 @@ def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
         severity_found = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
         rule, rest = ("secret_sent", f", and {others[0]} sends") if together else ("secret_read", "")
         yield segment.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
+
+
+_ORDER_TO_READ = re.compile(
+    r"\b(?:read|cat|open|load|collect|extract|copy|gather|include|grab|dump|parse|print|output|display)\b",
+    re.IGNORECASE,
+)
+_SEVERAL_STORES = 3
+"""Different stores of secrets; an honest skill works with one or two of them."""
+
+
+def _stores_read(segment: TextSegment) -> dict[str, tuple[int, int]]:
+    """Return the stores of secrets that lines of prose order to read, each with its first position."""
+    stores: dict[str, tuple[int, int]] = {}
+    for match in find_all(SECRET_PLACES, segment.text):
+        start = segment.text.rfind("\n", 0, match.start()) + 1
+        before = segment.text[max(start, match.start() - _MAX_DISTANCE) : match.start()]
+        if _ORDER_TO_READ.search(before) and not _TEACHING.search(before):
+            stores.setdefault("".join(re.findall(r"[a-z]{3,}", match[0].lower())[:1]), match.span())
+    return stores
 
 
 def _read_and_send_findings(

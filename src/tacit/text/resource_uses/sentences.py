@@ -65,6 +65,8 @@ _FENCE = re.compile(r"[ \t>]{0,12}(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]
 _MARKS = re.compile(
     r"(?:[\s>*_#|+•·\-]+|\[[ xX]\]|\d{1,3}[.)](?=\s)|[a-zA-Z][.)](?=\s)|<!--|//|/\*|--|\"\"\"|rem\b)*", re.IGNORECASE
 )
+_PROSE_BLOCKS = frozenset({"markdown", "md", "text", "txt"})
+"""Languages of code blocks that hold sentences: what a file is to say, or a prompt."""
 _WIDTH_MAX = 140
 _BROKEN = re.compile(r"^(?![ \t>]*(?:[#|]|```|~~~))(?=.{50}).*[\w,`)\"'*—–-]$")
 """A line long enough to have been wrapped."""
@@ -86,31 +88,33 @@ class Sentence:
     start: int
     end: int
     kind: str = "prose"
-    """`prose`, `item`, `heading`, `cell`, `comment` in code, or `hidden` in an HTML comment."""
+    """`prose`, `item`, `heading`, `cell`, `block` of text, `comment` in code, or `hidden` in an HTML comment."""
 
 
 def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
     """Yield the sentences of a text in order; of code only its comments."""
     at = 0
     fence = ""
-    hidden = False
+    hidden = is_prose = False
     for line in _unwrapped(text, code=code):
         start, at = at, at + len(line) + 1
         opened = None if code else _FENCE.match(line)
         if opened and not fence:
-            fence = opened["mark"]
+            fence, is_prose = opened["mark"], opened["language"].lower() in _PROSE_BLOCKS
             continue
         if opened and opened["mark"].startswith(fence) and not opened["language"]:
-            fence = ""
+            fence, is_prose = "", False
             continue
-        if code or fence:
+        if code or (fence and not is_prose):
             comment = _COMMENT.search(line)
             if comment is None:
                 continue
             yield from _of_line(line[comment.end() :], start + comment.end(), "comment")
             continue
-        kind = "prose"
-        if hidden or "<!--" in line:
+        kind = "block" if is_prose else "prose"
+        if is_prose:
+            pass
+        elif hidden or "<!--" in line:
             hidden = "-->" not in line.rpartition("<!--")[2]
             kind = "hidden"
         elif line.lstrip(" >").startswith("#"):
@@ -181,6 +185,13 @@ _NOT = re.compile(
     r"[\s`*\"']+$",
     re.IGNORECASE,
 )
+_FORBIDDEN = re.compile(
+    r"(?:\b(?:not|never|avoid|cannot)|n['\u2019]t)\b"
+    r"(?! (?:forget|hesitate|fail|neglect|wait|worry|bother|stop|only|ask|need|have))"
+    r"(?:(?!\b(?:and|but|then|just|instead)\b)[^;:.!?\u2013\u2014])*$",
+    re.IGNORECASE,
+)
+"""Words that forbid the rest of their clause."""
 _BY = re.compile(r"\b(?:finish|end|start|begin|close|conclude|clean up|continue) (?:by|with)\s$", re.IGNORECASE)
 _SMALL = "the a an of to in for your this that each every and or with is are by any all no new its their on from using"
 _LED = re.compile(
@@ -229,10 +240,15 @@ class Meaning:
             if _NOT.search(before):
                 found["~"].append(match.span())
                 continue
-            if self._ordered(before, form):
+            if not self._is_forbidden(match) and self._ordered(before, form):
                 found["!"].append(match.span())
         for mark, spans in found.items():
             self._known[f"{name}{mark}"] = tuple(spans)
+
+    def _is_forbidden(self, action: re.Match[str]) -> bool:
+        """Whether a negation before an action holds for it too, also as one of several: "never print, send or store"."""
+        forbidden = _FORBIDDEN.search(self._lowered[max(0, action.start() - 2 * _LOOK_BACK) : action.start()])
+        return forbidden is not None and ("," not in forbidden[0] or " or " in self._lowered[action.start() :])
 
     @staticmethod
     def _ordered(before: str, form: str) -> bool:
