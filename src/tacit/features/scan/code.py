@@ -94,7 +94,7 @@ class CodeCheck:
     """Scripts and code blocks: what they read, send, run and install."""
 
     name = "code"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield what the code does that a reviewer must know."""
@@ -184,11 +184,8 @@ def _installed(segment: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
     if index and not _OWN_INDEXES.search(index[1]) and ("." in index[1] or "://" in index[1]):
         kinds = [place for place, _ in addresses_in(index[1])]
         if kinds != [HostKind.LOCAL]:
-            severity_found = (
-                Severity.HIGH
-                if kinds and kinds[0] not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER)
-                else Severity.MEDIUM
-            )
+            honest = not kinds or kinds[0] in (HostKind.CODE, HostKind.INSTALLER)
+            severity_found = Severity.MEDIUM if honest else Severity.HIGH
             reason = f"installs packages from an unknown index ({index[1][:60]})"
             yield segment.finding("strange_index", severity_found, reason=reason, span=match.span())
             return

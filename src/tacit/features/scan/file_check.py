@@ -53,7 +53,7 @@ class FilesCheck:
     """Programs, archives, misleading names, and files that take effect by being present."""
 
     name = "files"
-    version = "2"
+    version = "3"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield files that a reviewer cannot read, and files that act without being called."""

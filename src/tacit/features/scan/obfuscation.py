@@ -76,7 +76,7 @@ class ObfuscationCheck:
     """Text that people cannot read."""
 
     name = "obfuscation"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield hidden text, and dangerous commands in it."""

@@ -298,6 +298,8 @@ _COMMAND_RULES = rules(
         ("agent_permissions", _MEDIUM, "switches off the questions an agent asks before it acts"): r"""
             --dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all)
             \bbypassPermissions\b
+        """,
+        ("agent_settings", _HIGH, "switches off the questions an agent asks, in its settings"): r"""
             [\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|skip_confirmation|allow_all_tools|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)
             [\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,120}[\"'](?:\*|Bash\(\*(?::\*)?\)|Bash)[\"']
             enableAllProjectMcpServers[\"']?\s{0,3}[:=]\s{0,3}true
@@ -399,7 +401,7 @@ class CommandsCheck:
     """Dangerous commands in prose, scripts and strings, and secrets that a skill's own text reads and sends."""
 
     name = "commands"
-    version = "3"
+    version = "4"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the commands that a person must see before they run."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
@@ -136,51 +137,63 @@ _NON_ENGLISH_OVERRIDES = re.compile(
 """The most common orders to override instructions or to keep a secret, in other languages."""
 
 
+_SEVERAL_OVERRIDES = 3
+"""So many orders to override instructions in what a skill only shows are what it is for."""
+
+
 class ProseCheck:
     """Instructions against the user, in prose."""
 
     name = "prose"
-    version = "3"
+    version = "4"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that order an agent to act against its user, and texts that were too long to read whole."""
         read, too_long = prose_segments(content)
-        for segment, reduction in read:
-            is_request = has_role(segment.field, FieldRole.REQUEST)
-            for sentence, warned in warned_sentences(segment):
-                span = (sentence.start, sentence.end)
-                if _NON_ENGLISH_OVERRIDES.search(sentence.text):
-                    reason = "tells the agent to ignore its instructions, or to hide something from the user"
-                    yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
-                if sentence.kind == "heading" or sentence.text.endswith("?"):
-                    continue
-                found = [rule for rule, _ in broken_rules(AGAINST_USERS, meaning_of(sentence.text))]
-                if any(rule.id == "remote_instructions" for rule in found) and is_code_host(sentence.text):
-                    found = [rule for rule in found if rule.id != "remote_instructions"]
-                if is_request:
-                    found = [rule for rule in found if rule.id in _TO_AN_AGENT]
-                from_position = reduction if segment.path else INSTRUCTION
-                if is_shown(sentence):
-                    from_position = max(from_position, REFERENCE_TEXT)
-                if warned:
-                    from_position = NOT_ADDRESSED
-                for rule in found:
-                    levels = from_position
-                    if from_position > INSTRUCTION and rule.id in _COMMON_IN_REFERENCES:
-                        levels += 1
-                    if len(found) > 1:  # one rule confirms the other
-                        levels -= 1
-                    yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
+        found = [finding for segment, reduction in read for finding in _against_user(segment, reduction)]
+        shown = [each for each in found if each.rule == "instruction_override" and each.severity is Severity.MEDIUM]
+        for each in found:
+            several = each in shown and len(shown) >= _SEVERAL_OVERRIDES
+            yield replace(each, severity=Severity.HIGH) if several else each
         for segment in too_long:
             reason = f"only the first {PROSE_MAX} characters were read as prose"
             yield segment.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
+
+
+def _against_user(segment: TextSegment, reduction: int) -> Iterator[Finding]:
+    """Yield the sentences of one segment that order an agent to act against its user."""
+    is_request = has_role(segment.field, FieldRole.REQUEST)
+    for sentence, warned in warned_sentences(segment):
+        span = (sentence.start, sentence.end)
+        if _NON_ENGLISH_OVERRIDES.search(sentence.text):
+            reason = "tells the agent to ignore its instructions, or to hide something from the user"
+            yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
+        if sentence.kind == "heading" or sentence.text.endswith("?"):
+            continue
+        found = [rule for rule, _ in broken_rules(AGAINST_USERS, meaning_of(sentence.text))]
+        if any(rule.id == "remote_instructions" for rule in found) and is_code_host(sentence.text):
+            found = [rule for rule in found if rule.id != "remote_instructions"]
+        if is_request:
+            found = [rule for rule in found if rule.id in _TO_AN_AGENT]
+        from_position = reduction if segment.path else INSTRUCTION
+        if is_shown(sentence):
+            from_position = max(from_position, REFERENCE_TEXT)
+        if warned:
+            from_position = NOT_ADDRESSED
+        for rule in found:
+            levels = from_position
+            if from_position > INSTRUCTION and rule.id in _COMMON_IN_REFERENCES:
+                levels += 1
+            if len(found) > 1:  # one rule confirms the other
+                levels -= 1
+            yield segment.finding(rule.id, reduced(rule.severity, levels), reason=rule.reason, span=span)
 
 
 class ContextualCheck:
     """Instructions that do not fit their skill."""
 
     name = "contextual"
-    version = "4"
+    version = "5"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a reviewer must read one by one."""
@@ -239,7 +252,8 @@ def _off_topic_findings(
 _WORD = re.compile(r"[a-z]{4,}")
 _COMMON = frozenset(
     "https http github docs latest main master with from this that when user file data tool tools your into them then "
-    "they have about each every also more than only some such these those their which while will used using uses".split()
+    "they have make makes must should need needs sure always never before after other step steps first next name line lines "
+    "note example following about each every also more than only some such these those their which while will used using uses".split()
 )
 _STEM = 5
 """Letters by which words are compared, so that `delete` and `deleting` are one word."""

@@ -132,7 +132,7 @@ class UnicodeCheck:
     """Control, bidirectional, zero-width and tag characters; mixed alphabets within a word."""
 
     name = "unicode"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield characters that a person does not see, or reads as others, while a model reads them."""

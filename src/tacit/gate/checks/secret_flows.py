@@ -291,6 +291,7 @@ SENDING = re.compile(
 _MAX_DISTANCE = 400
 """The largest distance between a read and a send in prose, in characters: about a paragraph. Set by hand, and measured only
 with the checks as a whole (`bench/scanner.py`)."""
+_MAX_LINES = 12
 _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
@@ -336,7 +337,7 @@ def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
             yield from _read_and_send_findings(segment, sources, senders=senders)
         elif sources and segment.is_code:
             reads.append((segment, sources[0]))
-        elif len(stores := _stores_read(segment)) >= _SEVERAL_STORES:
+        elif sources and len(stores := _stores_read(segment)) >= _SEVERAL_STORES:
             span = next(iter(stores.values()))
             reason = f"has several places of secrets read ({', '.join(stores)})"
             yield segment.finding("secret_read", Severity.HIGH, reason=reason, span=span)
@@ -345,7 +346,9 @@ def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     for segment, spot in reads:
         others = sorted(sends - {segment.path})
         together = others and segment.path and spot.is_strong
-        severity_found = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
+        severity_found = Severity.MEDIUM if spot.is_strong else Severity.LOW
+        if together or len(_stores_read(segment)) > 1:
+            severity_found = Severity.HIGH
         rule, rest = ("secret_sent", f", and {others[0]} sends") if together else ("secret_read", "")
         yield segment.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
@@ -359,12 +362,12 @@ _SEVERAL_STORES = 3
 
 
 def _stores_read(segment: TextSegment) -> dict[str, tuple[int, int]]:
-    """Return the stores of secrets that lines of prose order to read, each with its first position."""
+    """Return the stores of secrets that code names or lines of prose order to read, each with its first position."""
     stores: dict[str, tuple[int, int]] = {}
     for match in find_all(SECRET_PLACES, segment.text):
         start = segment.text.rfind("\n", 0, match.start()) + 1
         before = segment.text[max(start, match.start() - _MAX_DISTANCE) : match.start()]
-        if _ORDER_TO_READ.search(before) and not _TEACHING.search(before):
+        if segment.is_code or (_ORDER_TO_READ.search(before) and not _TEACHING.search(before)):
             stores.setdefault("".join(re.findall(r"[a-z]{3,}", match[0].lower())[:1]), match.span())
     return stores
 
@@ -377,7 +380,7 @@ def _read_and_send_findings(
         near = abs(sender.start - source.start) <= _MAX_DISTANCE
         if not segment.is_code and not near and not segment.encoding:
             continue
-        strong = segment.is_code or segment.text.count("\n", *sorted((source.start, sender.start))) <= 3
+        strong = segment.is_code or segment.text.count("\n", *sorted((source.start, sender.start))) <= _MAX_LINES
         taught = not segment.is_code and _TEACHING.search(segment.text[max(0, source.start - 200) : source.end + 200])
         severity_found = Severity.MEDIUM if taught or not strong else Severity.HIGH
         reason = f"reads {source.what}, and sends to {sender.what}"
