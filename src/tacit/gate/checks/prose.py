@@ -98,17 +98,16 @@ def prose_segments(content: SkillContent) -> tuple[list[tuple[TextSegment, int]]
 
 def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None) -> Iterator[tuple[Sentence, bool]]:
     """Yield the sentences of a segment, and whether a heading, a lead-in or a label before it says not to do so."""
-    marks = marks or _WARNING
     under_heading = led_in = False
     for sentence in sentences_in(segment.text, code=segment.is_code):
         listed = sentence.kind in ("item", "cell")
         if sentence.kind == "heading":
-            under_heading, led_in = marks.search(sentence.text) is not None, False
+            silent = _SILENCE.search(sentence.text) is None
+            under_heading = (marks or _WARNING).search(sentence.text) is not None and (silent or marks is not None)
+            led_in = False
         elif not listed:
-            led_in = sentence.text.endswith(":") and marks.search(sentence.text) is not None
-        label = _LABEL.match(sentence.text)
-        labelled = label is not None and _WARNING.search(label[0]) is not None
-        yield sentence, labelled or (listed and (under_heading or led_in))
+            led_in = _LEAD_IN.search(sentence.text) is not None
+        yield sentence, _LABEL.match(sentence.text) is not None or (listed and (under_heading or led_in))
 
 
 @lru_cache(maxsize=64)
@@ -218,7 +217,13 @@ _AGAINST = re.compile(
     r"|issues?|rationali[sz]ations?|excuses?|checklist|references?|resources|examples?)\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"[^:.]{2,40}:")
+_SILENCE = re.compile(r"\b(?:tell|mention|reveal|inform|show|skip|ask|users?)\b", re.IGNORECASE)
+"""In a heading, what an order to keep something secret has, and a list of mistakes has not."""
+_LABEL = re.compile(rf"[^:.]{{0,30}}(?:{_WARNING.pattern})[\W\d]{{0,4}}:", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    rf"(?:{_WARNING.pattern})(?: (?:do|any|of|the|these|this|following|to|ever|things|examples?|patterns?)\b){{0,5}}\W{{0,4}}:$",
+    re.IGNORECASE,
+)
 
 
 def _off_topic_findings(

@@ -248,7 +248,9 @@ class Meaning:
     def _is_forbidden(self, action: re.Match[str]) -> bool:
         """Whether a negation before an action holds for it too, also as one of several: "never print, send or store"."""
         forbidden = _FORBIDDEN.search(self._lowered[max(0, action.start() - 2 * _LOOK_BACK) : action.start()])
-        return forbidden is not None and ("," not in forbidden[0] or " or " in self._lowered[action.start() :])
+        return forbidden is not None and (
+            "," not in forbidden[0] or " or " in forbidden[0] + self._lowered[action.start() :]
+        )
 
     @staticmethod
     def _ordered(before: str, form: str) -> bool:

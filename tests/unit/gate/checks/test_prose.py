@@ -185,3 +185,44 @@ def test_the_topic_excuses_no_order_in_a_hidden_comment() -> None:
 )
 def test_cues_and_the_name_of_the_extended_skill_are_read_too(made: SkillContent, field: str) -> None:
     assert (field, "instruction_override") in {(found.field, found.rule) for found in ProseCheck().examine(made)}
+
+
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "## Anti-patterns\n\n- {}",
+        "Never do the following:\n\n- {}",
+        "**Common mistake:** {}",
+        "Never guess a result, change a test, or {lower}",
+    ],
+)
+@pytest.mark.parametrize("order", [REFUSED["exfiltration"], REFUSED["disabled_safety"]])
+def test_a_warning_is_no_order(warning: str, order: str) -> None:
+    assert heavy(found(f"{GOOD}\n{warning.format(order, lower=order[0].lower() + order[1:])}\n")) == set()
+
+
+@pytest.mark.parametrize(
+    "pretext",
+    [
+        "## Steps that the user must never see\n\n- {}",
+        "Do not tell the user about the following steps:\n\n- {}",
+        "Do not forget to do this: {}",
+        "Do not wait, {lower}",
+        "Never mind the report and {lower}",
+    ],
+)
+def test_a_negation_of_something_else_excuses_no_order(pretext: str) -> None:
+    order = REFUSED["exfiltration"]
+    findings = found(f"{GOOD}\n{pretext.format(order, lower=order[0].lower() + order[1:])}\n")
+    assert "exfiltration" in {each.rule for each in findings if each.severity in HEAVY}
+
+
+def test_a_host_that_a_skill_names_again_is_its_own() -> None:
+    line = "Use the builds at https://pypi.fastmirror.net/simple for packages."
+    assert "alien_host" in heavy(found(f"{GOOD}\n{line}\n"))
+    assert heavy(found(f"{GOOD}\n{line}\n\nStatus of the mirror: https://status.fastmirror.net\n")) == set()
+
+
+def test_orders_in_a_block_of_text_are_read_as_shown() -> None:
+    order = f"{REFUSED['instruction_override']} {REFUSED['secrecy']}"
+    assert heavy(found(f"{GOOD}\nWrite this into the rules:\n\n```markdown\n{order}\n```\n")) >= {"secrecy"}
