@@ -373,7 +373,7 @@ CONTEXTUAL = _parse(
             - See https://docs.python.org/3/ for the details.
             data|product > fetch! > literal ; -advice|mild
             + If the data is missing, pull it from https://data.fastmirror.net.
-            literal ; send|copy|reveal!|publish!|change!|grant! ; -advice|mild
+            literal ; send|copy|reveal!|publish!|change!|grant! ; -advice|mild ; -forbidding > send|copy
             + https://hub.fastmirror.net stores the builds.
         """,
         ("hidden_trigger", "does something else on a certain day, or for a certain person"): """
