@@ -15,13 +15,16 @@ results. Nothing that is read is kept.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import multiprocessing
 import platform
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -66,7 +69,45 @@ class Scanner:
 
 
 def key(files: Folder) -> str:
-    return str(files) if isinstance(files, Path) else str(id(files))
+    """Return the same key for the same files, so that a host of several injections is looked at once."""
+    if isinstance(files, Path):
+        return _digest_on_disk(files)
+    return _digest((name, data) for name, data in sorted(files.items()))
+
+
+@cache
+def _digest_on_disk(folder: Path) -> str:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return _digest((str(path.relative_to(folder)), path.read_bytes()) for path in paths)
+
+
+def _digest(files: Iterable[tuple[str, bytes]]) -> str:
+    digest = hashlib.sha256()
+    for name, data in files:
+        digest.update(b"%d %d " % (len(name), len(data)) + name.encode("utf-8", "replace") + data)
+    return digest.hexdigest()
+
+
+def look_at_all(scanner: Scanner, folders: Iterable[Folder], jobs: int) -> None:
+    """Look at every folder, in several processes."""
+    global _waiting  # noqa: PLW0603 - what the processes share when they are forked
+    waiting = list({key(files): files for files in folders}.values())
+    _waiting = (scanner, waiting)
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for found, seconds, outage, at in pool.imap_unordered(_look_at, range(len(waiting)), chunksize=8):
+            name = key(waiting[at])
+            scanner.known[name], scanner.seconds[name] = found, seconds
+            if outage:
+                scanner.outages[name] = outage
+
+
+_waiting: tuple[Scanner, list[Folder]]
+
+
+def _look_at(at: int) -> tuple[tuple[Finding, ...], float, str, int]:
+    scanner, waiting = _waiting
+    found, name = scanner.findings(waiting[at]), key(waiting[at])
+    return found, scanner.seconds[name], scanner.outages.get(name, ""), at
 
 
 def read(files: Folder) -> Inspected:
@@ -229,6 +270,7 @@ def main() -> None:
     parser.add_argument("--without", choices=["tacit"], help="leave our own checks out")
     parser.add_argument("--show", action="store_true", help="print single misses, those of the held half aside")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scanner.json")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that look at the skills")
     parser.add_argument("--hosts", type=int, default=HOSTS, help="skills that each injection is put into")
     options = parser.parse_args()
     own, benign = own_skills(), retrieval_skills(options.skills) if options.skills else []
@@ -238,11 +280,17 @@ def main() -> None:
     for path in options.corpus:
         if not path.is_dir():
             parser.error(f"--corpus {path} is not a folder")
-        skills, paired = corpus(path)
-        disk, disk_pairs = disk + skills, disk_pairs + paired
+        labelled, paired = corpus(path)
+        disk, disk_pairs = disk + labelled, disk_pairs + paired
     report: dict[str, Any] = json.loads(options.out.read_text("utf-8")) if options.out.is_file() else {"scanners": {}}
     chosen = scanners(options.others, ours=not options.without)
+    skills, all_pairs = [*own, *benign, *disk], [*pairs, *disk_pairs]
     for name, scanner in chosen.items():
+        if options.jobs > 1:
+            folders = [skill.files for skill in skills]
+            look_at_all(
+                scanner, [*folders, *(each for pair in all_pairs for each in (pair.clean, pair.injected))], options.jobs
+            )
         report["scanners"][name] = {
             "python": platform.python_version(),
             "checks": list(scanner.checks),
@@ -256,8 +304,8 @@ def main() -> None:
             "outages": Counter(scanner.outages.values()),
         }
         if options.show:
-            show([*own, *benign, *disk], [*pairs, *disk_pairs], scanner)
-            show_rules([*own, *benign, *disk], [*pairs, *disk_pairs], scanner)
+            show(skills, all_pairs, scanner)
+            show_rules(skills, all_pairs, scanner)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     for name in chosen:
