@@ -106,8 +106,9 @@ def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None)
             under_heading = (marks or _WARNING).search(sentence.text) is not None and (silent or marks is not None)
             led_in = False
         elif not listed:
-            led_in = _LEAD_IN.search(sentence.text) is not None
-        yield sentence, _LABEL.match(sentence.text) is not None or (listed and (under_heading or led_in))
+            led_in = sentence.text.endswith(":") and _LEAD_IN.search(sentence.text) is not None
+        labelled = ":" in sentence.text and _LABEL.match(sentence.text) is not None
+        yield sentence, labelled or (listed and (under_heading or led_in))
 
 
 @lru_cache(maxsize=64)

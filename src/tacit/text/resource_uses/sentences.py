@@ -240,7 +240,7 @@ class Meaning:
             if _NOT.search(before):
                 found["~"].append(match.span())
                 continue
-            if not self._is_forbidden(match) and self._ordered(before, form):
+            if self._ordered(before, form) and not self._is_forbidden(match):
                 found["!"].append(match.span())
         for mark, spans in found.items():
             self._known[f"{name}{mark}"] = tuple(spans)
