@@ -53,48 +53,16 @@ class FilesCheck:
     """Programs, archives, misleading names, and files that take effect by being present."""
 
     name = "files"
-    version = "3"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield files that a reviewer cannot read, and files that act without being called."""
         paths = {file.path for file in content.files}
         yield from _not_looked_at(content)
-        yield from _missing_scripts(content, paths)
         for index, file in enumerate(content.files):
             for rule, severity, reason in (*_by_name(file, paths), *_by_bytes(file)):
                 message = f"{file.path} {reason}"
                 yield Finding(rule=rule, message=message, severity=severity, field=f"files.{index}", excerpt=file.path)
-
-
-_RUN_SCRIPT = re.compile(
-    r"\b(?:run|execute|python3?|bash|sh|node|call|invoke|use|launch|start)\b(?:(?!\b(?:create|write|save|generate)\b)[^\n]){0,60}?"
-    r"(?<![\w/.:@$}~-])((?:\./)?(?:[\w-]{1,40}/){0,3}[\w.-]{1,60}\.(?:py|sh|bash|js|mjs|ts|rb|pl|ps1))\b(?![\w/(.])",
-    re.IGNORECASE,
-)
-
-
-def _missing_scripts(content: SkillContent, paths: set[str]) -> Iterator[Finding]:
-    """Yield orders to run a script that a skill with scripts does not bring: whoever puts a file there decides what runs."""
-    names = {PurePosixPath(path).name for path in paths}
-    if not any(file_kind(path) is FileKind.SCRIPT for path in paths):
-        return
-    for match in _RUN_SCRIPT.finditer(content.body):
-        path = PurePosixPath(match[1])
-        bundled = path.parts[0] == "scripts" or any(other.startswith(f"{path.parts[0]}/") for other in paths)
-        if path.name not in names and len(path.parts) > 1 and bundled:
-            message = f"the body has {path} run, which the skill does not bring"
-            line = content.body.count("\n", 0, match.start(1)) + 1
-            start, end = match.span(1)
-            yield Finding(
-                rule="missing_script",
-                message=message,
-                severity=_MEDIUM,
-                field="body",
-                line=line,
-                start=start,
-                end=end,
-                excerpt=str(path),
-            )
 
 
 def _not_looked_at(content: SkillContent) -> Iterator[Finding]:

@@ -16,7 +16,6 @@ from tacit.features.scan.file_check import FilesCheck
 from tacit.gate.checks import run_checks
 from tacit.gate.checks.bundled_archives import BYTES_MAX, unpacked
 from tacit.gate.checks.text_segments import text_segments
-from tests.unit.making import content
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"IEND\xaeB`\x82"
 
@@ -146,12 +145,3 @@ def test_padding_before_a_script_hides_nothing() -> None:
 
 def test_text_with_more_commands_than_are_read_weighs_high() -> None:
     assert unseen(text("run.sh", "a|a|a|a\n" * 40_000)) == [Severity.HIGH]
-
-
-@pytest.mark.parametrize(("script", "rules"), [("scripts/build.py", set()), ("scripts/send.py", {"missing_script"})])
-def test_a_script_that_is_run_must_be_there(script: str, rules: set[str]) -> None:
-    file = SkillFile(path="scripts/build.py", content="print(1)\n")
-    skill = content(body=f"# Build\n\nRun `python {script}` first.\n", files=(file,))
-    found = {finding.rule: skill.body[finding.start : finding.end] for finding in FilesCheck().examine(skill)}
-    assert set(found) == rules
-    assert set(found.values()) <= {script}
