@@ -107,7 +107,7 @@ def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None)
             led_in = False
         elif not listed:
             led_in = sentence.text.endswith(":") and _LEAD_IN.search(sentence.text) is not None
-        labelled = ":" in sentence.text and _LABEL.match(sentence.text) is not None
+        labelled = ":" in sentence.text[:60] and _LABEL.match(sentence.text) is not None
         yield sentence, labelled or (listed and (under_heading or led_in))
 
 
