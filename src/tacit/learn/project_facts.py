@@ -323,7 +323,10 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
         elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
             topic = topic_of(key)
             if topic or form.text.split()[0] in _SCRIPT_RUNNERS:
-                yield (topic, key), form.directory, (*sorted(form.settings), *_with_dashes(form))
+                first, *rest = _with_dashes(form)
+                # A script of the folder is no command without its `./`.
+                here = "./" if form.command.typed == f"./{first}" and "/" not in first else ""
+                yield (topic, here + key), form.directory, (*sorted(form.settings), here + first, *rest)
 
 
 def _with_dashes(form: CommandForm) -> tuple[str, ...]:

@@ -198,3 +198,9 @@ def test_a_program_that_sessions_do_not_find_is_told_until_one_finds_it() -> Non
 def test_a_script_from_outside_the_project_is_no_fact() -> None:
     sessions = [[("python3 ~/plugins/check_all.py", True), ("./scripts/check_all.py", True)]] * 3
     assert [fact.command for fact in facts_of(*sessions)] == ["scripts/check_all.py"]
+
+
+def test_a_script_of_the_folder_keeps_its_path() -> None:
+    found = facts_of(*[[("./x lint", True), ("./scripts/test.sh --all", True), ("./gradlew test", True)]] * 3)
+    assert {"./x lint", "./gradlew test"} <= {fact.command for fact in found}
+    assert not any(fact.command.startswith(("x ", "gradlew ")) for fact in found)

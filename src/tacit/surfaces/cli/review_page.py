@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.panel import Panel
 
 from tacit import render
-from tacit.domain.candidate import Finding
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import WAITING
@@ -84,7 +84,8 @@ def show_briefly(ctx: CommandContext, stored: StoredVersion) -> bool:
     lines += [line for snippet in support.snippets[:_BRIEF_SNIPPETS] if (line := _snippet_line(ctx, snippet))]
     if support.doubts:
         lines.append(f"[yellow]Doubtful:[/yellow] {'; '.join(DOUBTS[doubt] for doubt in support.doubts)}.")
-    findings = [each for each in findings_of(ctx, stored, examination) if each.rule not in _EXPECTED]
+    found = findings_of(ctx, stored, examination)
+    findings = [each for each in found if each.rule not in _EXPECTED and each.severity.at_least(Severity.MEDIUM)]
     for finding in findings[:1]:
         more = f" [dim](and {len(findings) - 1} more: v)[/dim]" if len(findings) > 1 else ""
         text = safe(one_line(f"{finding.severity}: {finding.message}", width))
@@ -132,7 +133,7 @@ def _is_own_wording(version: SkillVersion) -> bool:
 def _text_lines(content: SkillContent) -> Iterator[str]:
     """Yield what an agent reads of a skill besides its description, a line each, steps counted from 1."""
     if content.signature:
-        yield f"error: {content.signature}"
+        yield f"on: {content.signature}"
     for number, step in enumerate(content.steps, start=1):
         command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
         yield f"{number}. {step.text}" + (f"  $ {command}" if command and command not in step.text else "")
