@@ -90,7 +90,7 @@ def change_status(
         message = "a review needs the name of the person who decides"
         raise Mistake(message, code="reviewer_missing", hint="pass --by NAME (or by=…)")
     check_transition(stored.status, after)
-    text = str(reason) if isinstance(reason, CodedReason) else words_of_person(reason)
+    text = str(reason) if isinstance(reason, CodedReason) else stored_reason(reason)
     return stored.transition_to(after, text, by=by, at=at)
 
 
@@ -240,15 +240,15 @@ _OLD_TEXTS = {
 _RESERVED = (*_OLD_TEXTS.values(), *SET_ASIDE_REASONS)
 
 
-def words_of_person(text: str) -> str:
+def stored_reason(text: str) -> str:
     """Return what a person wrote as the text to store; what reads like a reason of Tacit's own is marked as theirs."""
     if text.startswith(_RESERVED) or parse_reasons(text) is not None:
         return str(coded(GateReason.PERSONS_WORDS, text=text))
     return text
 
 
-def said_by_person(text: str) -> str:
-    """Return what a person wrote, from the stored text (see `words_of_person`)."""
+def written_reason(text: str) -> str:
+    """Return what a person wrote, from the stored text (see `stored_reason`)."""
     own = [each for each in parse_reasons(text) or () if each.code == GateReason.PERSONS_WORDS]
     return str(own[0].values.get("text", "")) if own else text
 

@@ -157,7 +157,7 @@ def narrowest_scopes(
         winner = narrowest.setdefault(own[:2], own)
         if winner[2] == own[2] and own[0] in RULE_KINDS:
             text = rule(each)
-            winner = next((other for other, said in rules if _hides(other, own) and _opposed(said, text)), own)
+            winner = next((other for other, wording in rules if _hides(other, own) and _opposed(wording, text)), own)
             rules += [(own, text)] if winner is own else []
         if winner[2] == own[2]:
             kept.append(each)

@@ -28,7 +28,7 @@ from tacit.features.people.questions import Question
 from tacit.gate.checks import worst
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason
-from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone, said_by_person
+from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone, written_reason
 from tacit.store import Store
 from tacit.store.queries import SET_ASIDE_REASONS
 from tacit.text.redaction import redact
@@ -225,7 +225,7 @@ class People:
         person, version_id = move.by.strip(), stored.version.id
         bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or has_reason(move, GateReason.REJECTED_AS)
         bare = bare or move.reason == f"{response} by a person"
-        reason = "" if bare else said_by_person(move.reason)
+        reason = "" if bare else written_reason(move.reason)
         if stored.version.provenance.source == OVERRULED:
             reason = ""  # a reason about a lesson from a forecast teaches no further lesson
         question = self._review_question(stored, person)

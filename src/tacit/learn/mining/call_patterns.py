@@ -294,7 +294,7 @@ def _only_looks(tool: str, successes: Sequence[Outline]) -> bool:
                 changed[key, values[0], last.facts[key][0]] += 1
     if any(count >= _LOOKED_IN * len(successes) for count in changed.values()):
         return True
-    return any(_explains(told, followed) for told in [*_states(followed), *_amounts(followed)])
+    return any(_explains(showing, followed) for showing in [*_states(followed), *_amounts(followed)])
 
 
 _Followed = Sequence[tuple[Mapping[str, tuple[str, ...]], frozenset[str]]]
@@ -326,9 +326,9 @@ def _amounts(followed: _Followed) -> Iterator[list[int]]:
                 yield [at for _, at in ordered[:count]]
 
 
-def _explains(told: Sequence[int], followed: _Followed) -> bool:
-    """Whether a tool follows in nearly all attempts with an answer and in hardly any other, or the other way round."""
-    with_it = set(told)
+def _explains(showing: Sequence[int], followed: _Followed) -> bool:
+    """Whether a tool follows in nearly all attempts that show an answer and in hardly any other, or the other way round."""
+    with_it = set(showing)
     if min(len(with_it), len(followed) - len(with_it)) < _CONTRAST:
         return False
     for tool in frozenset().union(*(later for _, later in followed)):

@@ -183,7 +183,7 @@ class _CaseSearch:
             found = self._find_rules(left, compared)
             whole = [rule for rule in found if self._explains_all(rule, left)]
             confirmed = [rule for rule in found if self._is_confirmed(rule, bits_without_rule)]
-            rules = [rule for rule in found if rule in confirmed or self._is_told_by_words(rule)]
+            rules = [rule for rule in found if rule in confirmed or self._is_close_in_words(rule)]
             if not rules and not (rules := self._only_explanation(whole)):
                 break
             # One reading that explains everything is no accident of closer words.
@@ -223,7 +223,7 @@ class _CaseSearch:
             return True
         return not rule.against and self._is_hardly_chance(rule)
 
-    def _is_told_by_words(self, rule: _Rule) -> bool:
+    def _is_close_in_words(self, rule: _Rule) -> bool:
         """Whether nothing contradicts a rule, and its words are close to the pattern's own."""
         return not rule.against and any(
             self._word_links[predicate] >= CLEAR_LINK and not (predicate.of_task or predicate.is_threshold)

@@ -137,10 +137,10 @@ def _text_lines(content: SkillContent) -> Iterator[str]:
     for number, step in enumerate(content.steps, start=1):
         command = next((value for value in step.arguments.values() if isinstance(value, str)), "")
         yield f"{number}. {step.text}" + (f"  $ {command}" if command and command not in step.text else "")
-    said = {content.name, content.description, content.signature}
+    shown = {content.name, content.description, content.signature}
     for path, text in field_texts(content):
         if path.partition(".")[0] not in _NOT_READ:
-            yield from (line for line in text.splitlines() if line.strip() and line not in said)
+            yield from (line for line in text.splitlines() if line.strip() and line not in shown)
 
 
 def heading_of(stored: StoredVersion) -> str:

@@ -392,8 +392,8 @@ def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
                 fresh = chain([name], (f"{name}#{number}" for number in count(2)))
                 clean = next(each for each in fresh if each not in result)
             named = _promise(label if key in ("value", "Value") else key)
-            told = _Expectation(str(key), promised[key]) if key in promised else inherited
-            result[clean] = _walk(item, told or named, found=found)
+            expected = _Expectation(str(key), promised[key]) if key in promised else inherited
+            result[clean] = _walk(item, expected or named, found=found)
         return result
     if isinstance(value, list | tuple):
         items = [_walk(item, _named_before(value, index) or promise, found=found) for index, item in enumerate(value)]
