@@ -2,9 +2,9 @@
 
     python bench/readers.py [FILE_OR_FOLDER ...] [--memory]
 
-Without a path it reads one long session of each client, made of our own recordings over and over. Both sides stream:
+Without a path it reads one long session of Claude Code and Codex, made of our own recordings over and over. Both sides stream:
 what is read is dropped. Rounds alternate and the best of each counts, so that a busy machine does not favour one side.
-`--memory` reads 200 MB and then 2 GB of such a session, each in a process of its own, and compares their peaks.
+`--memory` reads 75 MB and then 200 MB in the form of each reader, each in a process of its own, and compares their peaks.
 Writes bench/results/readers.json; figures of an earlier run that are not measured again stay in it.
 """
 
@@ -15,20 +15,24 @@ import json
 import platform
 import re
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tacit.ingest.log_files import Line, numbered_lines  # noqa: E402
 from tacit.ingest.sources import find_reader, read, redacted  # noqa: E402
+from tests.unit.ingest.client_samples import FAILURE, SAID, SAMPLES  # noqa: E402
 
 RECORDINGS = ROOT / "tests" / "e2e" / "recordings"
 SESSIONS = {
@@ -37,7 +41,15 @@ SESSIONS = {
 }
 RESULTS = ROOT / "bench" / "results" / "readers.json"
 MEGABYTE = 1_000_000
-SIZES = (200 * MEGABYTE, 2000 * MEGABYTE)
+SIZES = (75 * MEGABYTE, 200 * MEGABYTE)
+TELEMETRY = RECORDINGS / "telemetry" / "pydantic-ai.jsonl"
+OUTPUT = " ".join(f"line {number} of what a long build prints" for number in range(1000))
+"""What each failing call of a sample prints besides, or what the agent says."""
+_NAMED = re.compile(
+    r'("(?:id|uuid|toolCallId|messageId|callID|callId|tool_call_id|apiCallId|spanId|traceId|parentSpanId|trace_id|span_id|'
+    r'parent_id|llm_response_id|responseId)": ")([^"]+)"'
+)
+"""Ids in the samples of clients: each repetition gets its own."""
 _IDS = re.compile(rb'"(?:uuid|parentUuid|id|tool_use_id|call_id|turn_id|promptId)":"([\w-]{12,80})"')
 
 
@@ -66,6 +78,53 @@ def long_session(client: str, path: Path, size: int) -> Path:
         for number in range(-(-size // len(block))):
             stream.write(block.replace(b"@@@@@@@@", b"%08d" % number))
     return path
+
+
+def long_sample(client: str, path: Path, size: int) -> Path:
+    """Write at least this much in the form of a client: its sample over and over, with fresh ids each time."""
+    sample = TELEMETRY if client == "opentelemetry" else SAMPLES[client](path.parent / f"{client}-home")
+    if sample.suffix in (".db", ".vscdb"):
+        return long_database(sample, size)
+    text = sample.read_text(encoding="utf-8")
+    if sample.suffix in (".json", ".traj"):
+        text = json.dumps(json.loads(text)) + "\n"
+    padded = FAILURE if FAILURE in text else SAID
+    block = _NAMED.sub(r'\g<1>\g<2>@@@@@@@@"', text.replace(padded, f"{padded} {OUTPUT}")).encode()
+    own = path.with_suffix("") / sample.name if client in ("cursor", "aider") else path
+    own = own.parent / "agent-transcripts" / own.name if client == "cursor" else own
+    own.parent.mkdir(parents=True, exist_ok=True)
+    with own.open("wb") as stream:
+        for number in range(-(-size // len(block))):
+            stream.write(block.replace(b"@@@@@@@@", b"%08d" % number))
+    return own
+
+
+def long_database(path: Path, size: int) -> Path:
+    """Copy the session of a client's database over and over, under fresh ids."""
+    with closing(sqlite3.connect(path)) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+        for number in range(-(-size // max(1, len(json.dumps(rows))))):
+            for table, held in rows.items():
+                renamed = [
+                    tuple(
+                        _RENAMED.sub(rf"\g<0>-{number}", value).replace(FAILURE, f"{FAILURE} {OUTPUT}")
+                        if isinstance(value, str)
+                        else value
+                        for value in row
+                    )
+                    for row in held
+                ]
+                marks = ", ".join("?" * len(held[0]))
+                database.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", renamed)
+        if "part" in tables:  # as the client has them
+            indexed = ("message (session_id)", "part (message_id)", "session (id)", "session (parent_id)")
+            database.executescript(";".join(f"CREATE INDEX i{at} ON {each}" for at, each in enumerate(indexed)))
+        database.commit()
+    return path
+
+
+_RENAMED = re.compile(r"\b(?:ses_\d|msg_\d|k-2)\b")
 
 
 def measured(path: Path, rounds: int) -> dict[str, Any]:
@@ -105,11 +164,13 @@ def peaks(client: str, folder: Path) -> dict[str, Any]:
     """Peak memory while a session is read and redacted, for each size, and how much the larger takes more."""
     found: dict[str, Any] = {"client": client, "peak_megabytes": {}}
     for size in SIZES:
-        path = long_session(client, folder / f"{client}.jsonl", size)
+        make = long_session if client in SESSIONS else long_sample
+        path = make(client, folder / f"{client}.jsonl", size)
         command = [sys.executable, str(Path(__file__).resolve()), "--peak-of", str(path)]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         found["peak_megabytes"][f"{size // MEGABYTE} MB"] = json.loads(run.stdout)
         path.unlink()
+        shutil.rmtree(folder / f"{client}-home", ignore_errors=True)
     small, large = found["peak_megabytes"].values()
     return {**found, "growth": round(large / small, 3)}
 
@@ -117,6 +178,9 @@ def peaks(client: str, folder: Path) -> dict[str, Any]:
 def peak_of(path: Path) -> float:
     drop(map(redacted, read(path, on_problem=lambda problem: sys.exit(str(problem)))))
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEGABYTE, 1)
+
+
+CLIENTS = (*SESSIONS, "opentelemetry", *(client for client in SAMPLES if client != "openhands-events"))
 
 
 def commit() -> str:
@@ -130,6 +194,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--only", nargs="*", default=CLIENTS, help="clients whose memory is measured")
     parser.add_argument("--peak-of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(None if arguments is None else list(arguments))
     if options.peak_of:
@@ -140,10 +205,13 @@ def main(arguments: Iterable[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         made = [long_session(client, folder / f"{client}.jsonl", 4 * MEGABYTE) for client in SESSIONS]
-        report["sources"] = [measured(path, options.rounds) for path in [*made, *options.paths]]
-        report["memory"] = (
-            [peaks(client, folder) for client in SESSIONS] if options.memory else before.get("memory", [])
-        )
+        if options.memory:
+            report["sources"] = before.get("sources", [])
+        else:
+            report["sources"] = [measured(path, options.rounds) for path in [*made, *options.paths]]
+        memory = {each["client"]: each for each in before.get("memory", [])}
+        memory |= {client: peaks(client, folder) for client in options.only} if options.memory else {}
+        report["memory"] = list(memory.values())
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
