@@ -209,10 +209,10 @@ class ClaudeRecord(msgspec.Struct):
 
 
 _PEOPLE = frozenset({"human", "person", "composer", "voice-call", "suggestion"})
-_EDITORS = frozenset({"claude-desktop", "claude-vscode", "claude-jetbrains"})
+_EDITORS = ("claude-desktop", "claude-vscode", "claude-jetbrains")
 """What hands a person's prompts on through the SDK."""
-_TYPED = frozenset({"typed", "queued", "suggestion_accepted"})
-_HUMAN_TURNS = frozenset({None, "human", "unknown"})
+_TYPED = ("typed", "queued", "suggestion_accepted")
+_HUMAN_TURNS = (None, "human", "unknown")
 _NO_PERSON = ("wakeupSource", "scheduledTaskId", "foreignWord", "textNotTyped", "noPersonArrived")
 
 

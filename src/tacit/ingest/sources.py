@@ -206,10 +206,13 @@ class Transcript:
         if not self.part:
             return find_reader(self.path).read(self.path, start=start)
         if self.client == git_sessions.NAME:
-            read_file = lambda path: find_reader(path).read(path)  # noqa: E731
-            return git_sessions.read_session(self.path, self.part, read_file, author=self.author)
+            return git_sessions.read_session(self.path, self.part, _read_file, author=self.author)
         reader = cast(CollectionReader, find_reader(self.path))
         return reader.read(self.path, part=self.part)
+
+
+def _read_file(path: Path) -> TrajectoryStream:
+    return find_reader(path).read(path)
 
 
 def transcripts(homes: Mapping[str, Path], *, since: datetime | None = None) -> list[Transcript]:

@@ -13,6 +13,7 @@ from tacit.domain.trajectory import ASKED_BY_PROGRAM, Origin, Role, StepResult, 
 from tacit.ingest.sources import READERS, client_homes, find_reader, read, redacted, transcripts
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import named_file
+from tests.raising import raises
 from tests.unit.ingest.client_samples import (
     AT,
     DONE,
@@ -214,3 +215,26 @@ def test_what_a_skill_said_in_the_users_place_is_no_prompt(tmp_path: Path) -> No
     (found,) = read(path)
     said = next(step for step in found.steps if step.text == "Always deploy.")
     assert (said.role, said.origin_of("text")) == (Role.CONTEXT, Origin.EXTERNAL)
+
+
+@pytest.mark.parametrize("field", ["promptSource", "turnOrigin", "entrypoint", "hostInitiator"])
+def test_a_field_of_another_form_costs_no_session(field: str, tmp_path: Path) -> None:
+    record = {
+        "type": "user",
+        "isSidechain": False,
+        "sessionId": "s",
+        "message": {"content": PROMPT},
+        "promptSource": "typed",
+    }
+    found = read(write_lines(tmp_path / "s.jsonl", [record | {field: [field]}]))
+    unknown = [] if field == "promptSource" else [PROMPT]  # whoever wrote it, it was no person
+    assert [each.task.text for each in found] == unknown
+
+
+def test_a_damaged_database_is_not_known(tmp_path: Path) -> None:
+    path = SAMPLES["cursor-editor"](tmp_path)
+    data = bytearray(path.read_bytes())
+    data[100:4000] = b"\xff" * 3900
+    path.write_bytes(data)
+    with raises(InvalidTrajectory, "binary_file"):
+        find_reader(path)
