@@ -103,16 +103,17 @@ def long_database(path: Path, size: int) -> Path:
     """Copy the session of a client's database over and over, under fresh ids."""
     with closing(sqlite3.connect(path)) as database:
         tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
-        for number in range(-(-size // max(1, len(json.dumps(rows))))):
+        rows = {
+            table: [
+                tuple(each.replace(FAILURE, f"{FAILURE} {OUTPUT}") if isinstance(each, str) else each for each in row)
+                for row in database.execute(f"SELECT * FROM {table}")
+            ]
+            for table in tables
+        }
+        for number in range(-(-size // len(json.dumps(rows)))):
             for table, held in rows.items():
                 renamed = [
-                    tuple(
-                        _RENAMED.sub(rf"\g<0>-{number}", value).replace(FAILURE, f"{FAILURE} {OUTPUT}")
-                        if isinstance(value, str)
-                        else value
-                        for value in row
-                    )
+                    tuple(_RENAMED.sub(rf"\g<0>-{number}", each) if isinstance(each, str) else each for each in row)
                     for row in held
                 ]
                 marks = ", ".join("?" * len(held[0]))
