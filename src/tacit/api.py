@@ -259,7 +259,7 @@ class Tacit:
         session: str = "",
         keep: bool = True,
     ) -> Selection:
-        """Find the skills that fit a task, or explain why there are none. Stored as a use unless `keep` is false.
+        """Find the skills that fit a task, or explain why none does. What is given is stored as a use unless `keep` is false.
 
         With `policy.hold_out` (off by default) it holds skills back from some runs at random, to measure what they add.
         `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
@@ -340,13 +340,14 @@ class Tacit:
 
         The learned skills in it, overlays included, are stored as a use, so that their outcome can be recorded.
         """
+        self.context.require_running()
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills`")
         entry = content_checks.restrict_to_capabilities(entry, allowance(allowed))
         use_id = ""
         learned = tuple(each.version_id for each in (entry, *entry.overlays) if each.version_id)
-        if learned and not self.context.paused:
+        if learned:
             use = self._use(learned, f"apply {name}", surface=surface)
             self.context.store.add(use)
             use_id = use.id
@@ -398,14 +399,21 @@ class Tacit:
     def feedback(
         self, use_id: str, *, helpful: bool, note: str = "", by: str = "", grade: Grade = Grade.SELF
     ) -> list[Evidence]:
-        """Record whether what was shown helped."""
+        """Record whether what was shown helped: evidence of that use, and not how the task ended for what was held back."""
         result = Outcome.SUCCESS if helpful else Outcome.FAILURE
         details = {"verifier": "feedback", "note": note, "by": by}
         use = self.context.store.use(use_id)
-        return self._add_evidence(use, result, grade=grade, followed=None, details=details)
+        return self._add_evidence(use, result, grade=grade, followed=None, details=details, ends_task=False)
 
     def _add_evidence(
-        self, use: Use, result: Outcome, *, grade: Grade, followed: Followed | None, details: Mapping[str, str]
+        self,
+        use: Use,
+        result: Outcome,
+        *,
+        grade: Grade,
+        followed: Followed | None,
+        details: Mapping[str, str],
+        ends_task: bool = True,
     ) -> list[Evidence]:
         store, at = self.context.store, self.context.now()
         clean = {key: redact(text).text for key, text in details.items()}
@@ -413,6 +421,7 @@ class Tacit:
         # Skills that were held back from this run as controls get its result too: that is how the task goes without them.
         for control in control_runs.control_uses(store, use):
             added += evidence_for(control, result, grade=grade, at=at, details=clean)
+        added = [each for each in added if ends_task or not each.control]
         with store.transaction():  # a result and the status change it causes are visible together
             publishing.store_evidence(store, added, embedder=self.context.embedder)
             if grade.verified:  # self-reported outcomes change no status

@@ -183,6 +183,8 @@ def test_a_pause_stops_capture_learning_and_recall(
     with raises(Refusal, "paused"):
         loop.learn()
     assert loop.recall(TASK).code is ReasonCode.PAUSED
+    with raises(Refusal, "paused"):
+        loop.apply("anything")
     place.resume()
     assert loop.capture(sessions).added
 

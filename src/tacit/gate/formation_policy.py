@@ -67,7 +67,7 @@ def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     if len(content.sub_skills) + steps > 1 and content.sub_skills:
         yield finding("composite", count=len(content.sub_skills))
     elif steps < policy.min_steps:
-        successes = _successes(candidate)
+        successes = _attempts(candidate)
         why = ""
         if sum(case.support for case in content.cases) >= REPEATED:
             why = f"{successes} successes show in which case it is needed"
@@ -81,7 +81,7 @@ def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
             yield finding("too_simple", code=f"too_simple_{steps}_steps", steps=steps, least=policy.min_steps)
 
 
-def _successes(candidate: Candidate) -> int:
+def _attempts(candidate: Candidate) -> int:
     return len(set(candidate.provenance.trajectory_ids))
 
 
@@ -94,8 +94,8 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
     )
     if shared:
         return finding("recurring_keyword", words=", ".join(f"“{word}”" for word in shared[:3]))
-    if _successes(candidate) >= REPEATED:
-        return finding("seen_again", count=_successes(candidate))
+    if _attempts(candidate) >= REPEATED:
+        return finding("seen_again", count=_attempts(candidate))
     # What comes from comparing attempts recurs: like runs were merged, or calls counted over many tasks.
     compared = candidate.provenance.made_by.startswith(MADE_BY_MINING)
     lenient = policy.strictness is Strictness.OPEN or (compared and policy.strictness is Strictness.STANDARD)

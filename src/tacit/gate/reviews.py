@@ -278,9 +278,9 @@ class Reviews:
         return {key for each in earlier for key in required.intersection(each.ticked)}
 
     def approved_unsigned(self, among: Sequence[StoredVersion] | None = None) -> list[StoredVersion]:
-        """Return what may be confirmed at once: approved, as its row says, and waiting because no signer of today signed that.
+        """Return what may be confirmed at once, among these versions or all.
 
-        It looks at these versions, or at all.
+        Its row says that it was approved, and it waits because no present signer signed that approval.
 
         Whoever can write the file can write such rows, so what was quarantined or has severe findings is reviewed by itself.
         """

@@ -54,9 +54,11 @@ class Details(msgspec.Struct, gc=False):
 
     @property
     def is_failure(self) -> bool:
-        """Whether any of the known marks says so."""
+        """Whether any of the known marks says so, or, where there is none, an exit code other than 0."""
         nested = self.tool_result_metadata or {}
-        return True in (self.is_error, self.tool_result_is_error, nested.get("is_error"))
+        marks = (self.is_error, self.tool_result_is_error, nested.get("is_error"))
+        unmarked = not any(isinstance(mark, bool) for mark in marks)
+        return True in marks or (unmarked and type(self.exit_code) is int and self.exit_code != 0)
 
 
 class Noted(msgspec.Struct, gc=False):

@@ -5,6 +5,7 @@ The error's own words are left out of the text: the agent sees them anyway, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -22,6 +23,7 @@ from tacit.text.tool_calls import Effect, ToolCall, tool_calls
 MADE_BY = "tacit.fixes/1"
 MAX_CITED = 5
 """Attempts that a lesson cites."""
+_NUMBER = re.compile(r"-\d+$")
 _MAX_FORM = 60
 _MAX_SHOWN = 110
 """Characters of a call in a name or sentence: one line of a terminal. The step keeps it whole."""
@@ -131,8 +133,8 @@ def _name(fix: Fix, goal: str) -> str:
     return slug([verb, *what[:5], "for", *goal.replace("/", " ").split()[:4]])
 
 
-def _is_about(fix: Fix, *, goal: str, name: str) -> bool:
-    return _name(fix, goal) == name
+def _is_about(fix: Fix, *, goal: str, names: Collection[str]) -> bool:
+    return _name(fix, goal) in names
 
 
 def refuted(
@@ -142,8 +144,9 @@ def refuted(
     for stored in lessons:
         content = stored.version.content
         goal = next((tag.removeprefix(CALL_TAG) for tag in content.tags if tag.startswith(CALL_TAG)), "")
-        if stored.version.provenance.made_by == MADE_BY and content.name not in confirmed:
-            meant = partial(_is_about, goal=goal, name=content.name)
+        names = {content.name, _NUMBER.sub("", content.name)}  # the gate numbers a lesson of the same name
+        if stored.version.provenance.made_by == MADE_BY and names.isdisjoint(confirmed):
+            meant = partial(_is_about, goal=goal, names=names)
             against = counter.contradicted(goal, content.signature, meant)
             if against >= MIN_SESSIONS:
                 yield stored, against

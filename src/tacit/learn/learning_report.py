@@ -23,6 +23,9 @@ class LearningReport:
     settled: tuple[Transition, ...] = ()
     """Status changes from verified evidence: trusted, back on trial, suspended, retired."""
 
+    withdrawn: tuple[Transition, ...] = ()
+    """Lessons and rules that later sessions speak against: no longer in use, or no longer waiting."""
+
     def _decided(self, decision: GateDecision) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
 

@@ -18,7 +18,7 @@ from tacit.domain.care import BY_ITSELF, CareReason
 from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.fact import Fact
 from tacit.domain.ledger import About, pinned
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
 from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.reach import CARD
@@ -64,6 +64,7 @@ class LearningPass:
         self._merger = DraftMerger(context, admission)
         self._static = overlays.StaticSkills(store, context.project)
         self._verdicts: list[Verdict] = []
+        self._withdrawn: list[Transition] = []
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> LearningReport:
         """Learn from each attempt, then from what attempts have in common."""
@@ -81,6 +82,7 @@ class LearningPass:
         return LearningReport(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
+            withdrawn=tuple(self._withdrawn),
             model=self._reader.report() if self._reader else None,
         )
 
@@ -201,7 +203,7 @@ class LearningPass:
         lessons = self._store.catalogue(kinds={Kind.LESSON}, statuses=_IN_USE_OR_WAITING)
         for stored, sessions in refuted(counter, lessons, confirmed):
             reason = coded(CareReason.FIX_NO_LONGER_HELPS, sessions=sessions)
-            self._withdraw(stored, reason, unless_waiting=Status.RETIRED)
+            self._withdraw(stored, reason, to=Status.RETIRED)
 
     def _approved_at(self, stored: StoredVersion) -> datetime | None:
         """Return when a version that is in use was last admitted; being trusted later does not count."""
@@ -209,13 +211,15 @@ class LearningPass:
         admitted = [each.at for each in moves if each.after in RECALLABLE and each.before not in RECALLABLE]
         return admitted[-1] if admitted else None
 
-    def _withdraw(self, stored: StoredVersion, reason: CodedReason, *, unless_waiting: Status = Status.STALE) -> None:
+    def _withdraw(self, stored: StoredVersion, reason: CodedReason, *, to: Status = Status.STALE) -> None:
         """Set a version aside, or reject it where it waits; not one that a person pinned."""
         if stored.skill.id in pinned(self._store.remarks(stored.skill.id, about=About.PIN)):
             return
         if stored.status in _IN_USE_OR_WAITING:
-            after = Status.REJECTED if stored.status is Status.CANDIDATE else unless_waiting
-            self._store.add_transition(stored.transition_to(after, str(reason), by=BY_ITSELF, at=self._now()))
+            after = Status.REJECTED if stored.status is Status.CANDIDATE else to
+            move = stored.transition_to(after, str(reason), by=BY_ITSELF, at=self._now())
+            self._store.add_transition(move)
+            self._withdrawn.append(move)
 
     def _fix_lessons(self, fixes: Iterable[CountedFix], waiting: set[str]) -> Iterator[Candidate]:
         """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""

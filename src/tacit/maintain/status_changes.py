@@ -306,7 +306,7 @@ def apply_status_changes(
 
 
 def earned_changes(library: LibraryView) -> Iterator[Care]:
-    """Find the changes that `settle` would make now."""
+    """Find the status changes that evidence calls for now."""
     for stored in library.recallable:
         cast = votes(library.evidence.get(stored.version.id, ()))
         transitions = library.store.transitions(stored.version.id) if cast else []

@@ -132,6 +132,12 @@ def test_what_was_shown_brings_its_control_along(loop: Tacit) -> None:
     assert {row.use_id for row in rows} == {selection.use_id, control_id(selection.use_id)}
 
 
+def test_what_helped_says_nothing_of_how_the_task_ends_without_the_skill(loop: Tacit) -> None:
+    selection = loop.recall(TASK, session=next(sessions(loop, out=True)))
+    assert not [row for row in loop.feedback(selection.use_id, helpful=True, by="ann") if row.control]
+    assert [row for row in loop.record(selection.use_id, outcome="success", by="ann") if row.control]
+
+
 def test_a_control_says_nothing_of_how_reliable_a_skill_is(loop: Tacit) -> None:
     version = loop.version("build-the-wheel").version.id
     for session, _ in zip(sessions(loop, out=True), range(12), strict=False):

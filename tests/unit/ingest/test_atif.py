@@ -147,6 +147,12 @@ class TestResults:
         actions = only(document(asked("go"), called("sh", results=[told]), called("sh", results=[untold]))).actions
         assert [step.exit_code for step in actions] == [4, None]
 
+    def test_an_exit_code_decides_where_no_mark_does(self) -> None:
+        ends = [{"exit_code": 1}, {"exit_code": 0}, {"exit_code": 1, "is_error": False}]
+        calls = [called("sh", results=[{"content": "x", "extra": extra}]) for extra in ends]
+        actions = only(document(asked("go"), *calls)).actions
+        assert [step.result for step in actions] == [StepResult.FAILED, StepResult.OK, StepResult.OK]
+
     def test_extras_of_another_form_are_passed_over(self) -> None:
         results = [{"content": "fine", "extra": ["is_error"]}]
         assert only(document(asked("go"), called("look", results=results))).actions[0].result is StepResult.OK

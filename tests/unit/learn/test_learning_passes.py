@@ -14,7 +14,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.care import CareReason
-from tacit.domain.lifecycle import Status, parse_reasons
+from tacit.domain.lifecycle import Status, Transition, parse_reasons
 from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent
 from tacit.domain.trajectory import Claim, Origin, Trajectory
 from tacit.learn.mining.miner import mine
@@ -236,13 +236,27 @@ def test_a_fix_that_later_sessions_do_without_is_retired_and_its_successor_propo
     loop.review(waiting.version.id, "approve", by="p", content_hash=waiting.version.hash)
     learn(loop, session(9, conflict(), bash("rm -rf node_modules"), bash("npm install --force", "added")))
     assert dict(statuses(loop))[name] is Status.TRIAL, "one session is not enough"
+    withdrawn: list[Transition] = []
     for number in range(10, 14):
-        learn(loop, session(number, conflict(), bash("rm -rf node_modules"), bash("npm install --force", "added")))
+        again = session(number, conflict(), bash("rm -rf node_modules"), bash("npm install --force", "added"))
+        withdrawn += learn(loop, again).withdrawn
     found = dict(statuses(loop))
     assert found.pop(name) is Status.RETIRED
     assert list(found.values()) == [Status.CANDIDATE]
     move = loop.context.store.transitions(waiting.version.id)[-1]
+    assert move in withdrawn
     assert [reason.code for reason in parse_reasons(move.reason) or ()] == [CareReason.FIX_NO_LONGER_HELPS]
+
+
+def test_one_fix_of_two_errors_gives_two_lessons_that_both_stay(loop: Tacit) -> None:
+    locked = bash("npm install", "npm ERR! code ELOCKED\nnpm ERR! the cache folder is locked by rates", code=1)
+    fixed = [bash("make rates"), bash("npm install", "added")]
+    for number in range(1, 4):
+        learn(loop, session(number, conflict(), *fixed))
+    for number in range(4, 8):
+        report = learn(loop, session(number, locked, *fixed))
+        assert report.withdrawn == ()
+    assert [status for _, status in statuses(loop)] == [Status.CANDIDATE, Status.CANDIDATE]
 
 
 # --- attempts from before outlines ----------------------------------------------------------------------------------

@@ -280,7 +280,7 @@ def _learn_and_report(
         yield from lines
         if counts is None or counts["transcripts"]["found"] or ctx.place.exists:
             yield from learned_parts(captured, learned, problems=problems, width=ctx.console.width)
-            yield from settled_lines(ctx, learned.settled, suggestions)
+            yield from settled_lines(ctx, (*learned.withdrawn, *learned.settled), suggestions)
 
     document = {**(counts or {}), **learn_document(captured, learned, problems), "suggestions": suggestions}
     ctx.report(document, parts)
@@ -418,10 +418,13 @@ def learn_document(
             for decision in ("accepted", "held", "quarantined", "rejected", "reinforced")
         },
         "model": _model_document(learned.model) if learned.model else None,
-        "settled": [
-            {**fields(move, "version_id", "before", "after"), "reason": stored_reason(move.reason)}
-            for move in learned.settled
-        ],
+        **{
+            name: [
+                {**fields(each, "version_id", "before", "after"), "reason": stored_reason(each.reason)}
+                for each in moves
+            ]
+            for name, moves in (("withdrawn", learned.withdrawn), ("settled", learned.settled))
+        },
         "problems": [fields(problem, "code", "message", "hint") for problem in problems],
     }
 
