@@ -115,7 +115,7 @@ class Evidence:
     adherence: float | None = None
     """How far the run followed the skill, 0 to 1; `None` where it was not examined."""
     following: Following | None = None
-    """Whether the run followed the skill; only then it is credited. `None` where it was not examined."""
+    """Whether the run followed the skill; if not, it is not credited. `None` where it was not examined."""
     control: bool = False
     """Whether the run is a control, without the skill: it counts for the lift, never for reliability."""
     share: float = 0.0

@@ -82,7 +82,7 @@ def evidence_for(
     credited = [version_id for version_id in use.version_ids if followed is None or version_id in followed]
     passed_over = [each for each in use.version_ids if each not in credited and shares.get(each)]
     extra = dict(details or {})
-    # An agent's own success counts as partly followed only.
+    # What an agent has verified itself, success or failure, counts as partly followed only: it moves no interval.
     following = Following.PARTLY if grade.verified and extra.get("by") == BY_AGENT else None
     own = followed if isinstance(followed, Mapping) else {}
     return [

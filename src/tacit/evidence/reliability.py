@@ -1,9 +1,10 @@
 """Reliability: how often a version helped, as an interval from its votes.
 
 A *principal* is the person the agent worked for (`Evidence.principal`); empty: the owner of the store.
-Only runs that followed the version are credited, and no control runs. One principal has one vote for one task. Verified
-outcomes count, later ones more; a partial success counts half. A self-reported failure counts half, and those of one
-principal at most as three votes; a self-reported success counts nothing, so no number of them moves a rank.
+Runs that followed the version are credited, and results recorded without saying who followed what; no control runs. One
+principal has one vote for one task. Verified outcomes count, later ones more; a partial success counts half. A self-reported
+failure counts half, and those of one principal at most as three votes; a self-reported success counts nothing, so no number
+of them moves a rank.
 
 Example: five verified successes of five tasks give the interval 0.64 to 1. The fifth task once more changes nothing, and
 neither do a hundred self-reported successes. Ten self-reported failures give 0.34 to 0.83, one verified failure 0.48 to 0.96.

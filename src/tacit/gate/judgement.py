@@ -183,9 +183,9 @@ def judge(
             findings = [*related.findings, *safety(related.candidate)]
             return GateResult(verdict=judgement.verdict(related, GateDecision.REJECT, findings))
         case Relation.REINFORCE:
-            return judgement.confirm(related)
+            return judgement.confirmation(related)
         case Relation.NEW | Relation.MERGE:
-            return judgement.store(related)
+            return judgement.new_version(related)
 
 
 def nearest_skill(
@@ -337,7 +337,7 @@ class _Judgement:
 
     # --- make what is to be stored ---
 
-    def confirm(self, related: _Related) -> GateResult:
+    def confirmation(self, related: _Related) -> GateResult:
         """Confirm a known version; where the policy waited for more successes only, it goes on trial.
 
         A confirmation puts nothing into the review queue. It is held where agents do not get the version yet or any more:
@@ -349,7 +349,7 @@ class _Judgement:
         decision = GateDecision.ACCEPT if move or stored.status in RECALLABLE else GateDecision.HOLD
         return GateResult(verdict=self.verdict(related, decision, findings, stored.version), transition=move)
 
-    def store(self, related: _Related) -> GateResult:
+    def new_version(self, related: _Related) -> GateResult:
         """Make the version, the first of a new skill or the next of a known one, and run all checks on it."""
         candidate = related.candidate
         skill = (

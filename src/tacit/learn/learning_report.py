@@ -51,5 +51,5 @@ class LearningReport:
 
     @property
     def reinforced(self) -> tuple[Verdict, ...]:
-        """Confirmations of skills that are already known."""
+        """Confirmations of skills that are already known; under `open` one of them may put a skill on trial."""
         return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)

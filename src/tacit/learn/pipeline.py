@@ -1,8 +1,9 @@
 """One learning pass: makes candidates of every attempt not yet learned from and passes them to the gate.
 
-First each attempt alone, merged with earlier attempts at the same work; then all attempts that use the same tools, and the
-errors of all attempts. Each attempt and each group of attempts is one transaction, so an interrupted pass resumes where it
-stopped and only counts again. A language model, if given, reads the sessions last (`reading`), never inside a transaction.
+First each attempt alone, merged with earlier attempts at the same work; then the errors, requests and commands of all
+attempts are counted, and attempts that use the same tools are compared. Each attempt and each group of attempts is one
+transaction, so an interrupted pass resumes where it stopped and only counts again. A language model, if given, reads the
+sessions last (`reading`), never inside a transaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes a procedure candidate of a verified success: the steps its outcome needs, with parameters and origins.
+"""Makes a procedure candidate of a verified success: steps that changed something or that these need, with parameters.
 
 Returns the candidate, or why this attempt makes none. Without a verified success there is no procedure; no step is invented.
 """
