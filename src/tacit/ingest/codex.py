@@ -55,7 +55,7 @@ from tacit.ingest.log_files import (
     read_lines,
     text_of,
 )
-from tacit.text.skill_loading import skill_read_by
+from tacit.text.client_tools import skill_read_by
 
 _MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
 _HEAD_LINES = 8

@@ -23,6 +23,7 @@ from tacit.ingest.session_log import (
     records,
     texts_in,
 )
+from tacit.text.client_tools import SHELL, framed_output
 
 _SEEN_MAX = 20_000
 _ENDED = {
@@ -31,15 +32,6 @@ _ENDED = {
     "cancelled": StepResult.DENIED,
     "canceled": StepResult.DENIED,
 }
-_EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
-_HOOKED = re.compile(r"\n*<hook_context>.*?</hook_context>", re.DOTALL)
-_UNTRUSTED = re.compile(r"\A<untrusted_context>\n|\n</untrusted_context>\s*\Z")
-_SHELL = "run_shell_command"
-_PRINTED = re.compile(
-    r"^Output: (.*?)(?:\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\s*\Z",
-    re.DOTALL | re.MULTILINE,
-)
-"""What a command printed, in the client's frame around it."""
 _MCP = re.compile(r"\((.{1,200}) MCP Server\)\Z")
 
 
@@ -118,12 +110,9 @@ class GeminiLog(SessionLog):
                 skill=skill,
             )
         if status in _ENDED and self.attempts.waiting(call_id) is not None:
-            text = _UNTRUSTED.sub("", _HOOKED.sub("", response_of(call.get("result"))))
-            code = _EXIT_CODE.search(text) if name == _SHELL else None
-            printed = _PRINTED.search(text) if name == _SHELL else None
-            text = printed[1] if printed else text
-            ran = 0 if name == _SHELL and status == "success" else None
-            self.result(call_id, text, _ENDED[status], exit_code=int(code[1]) if code else ran)
+            text, code = framed_output(response_of(call.get("result")), tool=name)
+            ran = 0 if name == SHELL and status == "success" else None
+            self.result(call_id, text, _ENDED[status], exit_code=ran if code is None else code)
 
 
 def project_of_chats(path: Path) -> str:

@@ -19,7 +19,7 @@ from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.evidence.attribution import plain_skill
 from tacit.render.sections import instructions
 from tacit.store import Store
-from tacit.text.skill_loading import loaded_skill
+from tacit.text.client_tools import loaded_skill
 
 MAX_ATTEMPTS = 5
 """The newest attempts behind a candidate that are looked at."""

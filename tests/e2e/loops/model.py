@@ -1,7 +1,6 @@
 """A language model that is only a script: a client's requests in, scripted turns out, on loopback.
 
-The server answers `POST …/messages` (Anthropic) and `POST …/responses` (OpenAI) as event streams; what these look like
-is in `dialects.py`. The script is a function of the request, so it can act on what is in there and on nothing else.
+The server answers the requests of each dialect in `dialects.py` as event streams. The script is a function of the request, so it can act on what is in there and on nothing else.
 Every request is kept. Bounded: size of a request, number of requests, seconds of waiting for one.
 """
 
@@ -88,8 +87,12 @@ def _answering(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 self._send(model.refuses_with, "application/json", json.dumps(error).encode())
                 return
             events = dialect.events(model.turn(dialect, body), str(body.get("model", "")))
-            stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-            self._send(200, "text/event-stream", stream.encode())
+            if path.endswith(":generateContent"):
+                self._send(200, "application/json", json.dumps(events[0]).encode())
+                return
+            names = (f"event: {event['type']}\n" if "type" in event else "" for event in events)
+            stream = "".join(f"{name}data: {json.dumps(event)}\n\n" for name, event in zip(names, events, strict=True))
+            self._send(200, "text/event-stream", (stream + "data: [DONE]\n\n" * path.endswith("completions")).encode())
 
         def do_GET(self) -> None:
             self._send(200, "application/json", b'{"object": "list", "data": [], "models": []}')

@@ -6,15 +6,18 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.loops.clients import ClaudeCode, Codex, Ran
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
 
-def test_every_package_of_the_lock_has_a_hash_and_no_address() -> None:
-    wanted = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    lock = json.loads((HERE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+@pytest.mark.parametrize("folder", [HERE, HERE / "more-clients"])
+def test_every_package_of_the_lock_has_a_hash_and_no_address(folder: Path) -> None:
+    wanted = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     assert lock.pop("")["dependencies"] == wanted
     assert {name: lock[f"node_modules/{name}"]["version"] for name in wanted} == wanted
     assert all(package["integrity"].startswith("sha512-") for package in lock.values())

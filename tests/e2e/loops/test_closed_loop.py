@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import Move, Run
+from tests.e2e.loops.clients import CLIENTS, OPTIONAL, Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import Way, World
 
+pytestmark = pytest.mark.parametrize("client", [*CLIENTS, *OPTIONAL], indirect=True)
 SKILL = re.compile(r"<tacit-skill .*?</tacit-skill>", re.DOTALL)
 
 

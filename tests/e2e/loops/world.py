@@ -42,7 +42,7 @@ class Session:
     @property
     def failures(self) -> list[str]:
         """The commands that failed."""
-        return [ran.command for ran in self.commands if ran.failed]
+        return [ran.command for ran in self.commands if ran.failed or ledger.ERROR in ran.output]
 
 
 @dataclass

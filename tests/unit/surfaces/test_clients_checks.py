@@ -12,7 +12,7 @@ import pytest
 from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.checks import (
     ConfiguredHook,
-    check_claude,
+    check_switch,
     check_codex,
     check_files,
     check_readable,
@@ -187,9 +187,9 @@ def test_settings_that_cannot_be_read_are_told_with_their_line(places: ClientFol
 
 
 def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
-    assert list(check_claude(places)) == []
+    assert list(check_switch(CLAUDE_CODE, places)) == []
     (places.claude_home / "settings.json").write_text('{"disableAllHooks": true}')
-    assert [each.state for each in check_claude(places)] == ["fault"]
+    assert [each.state for each in check_switch(CLAUDE_CODE, places)] == ["fault"]
 
 
 @pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)

@@ -26,10 +26,10 @@ from tacit.surfaces.clients.checks import (
     ClientCheck,
     ConfiguredHook,
     ProbeResult,
-    check_claude,
     check_codex,
     check_files,
     check_readable,
+    check_switch,
     hooks_in,
     last_fired,
     moment_of,
@@ -38,7 +38,6 @@ from tacit.surfaces.clients.checks import (
 )
 from tacit.surfaces.clients.connections import (
     CLIENTS,
-    SERVER,
     SHARED,
     Audience,
     Client,
@@ -47,6 +46,7 @@ from tacit.surfaces.clients.connections import (
     files_of,
     find_client_folders,
     find_launcher,
+    without_server,
 )
 from tacit.surfaces.clients.installation import InstallationRecord, is_connected
 from tacit.surfaces.hook import log, waiting
@@ -57,7 +57,7 @@ _LAST_FAULTS = 5
 _SHOWN_DAMAGE = 3
 _DAMAGE_REMEDY = "run `tacit store verify` for details; `tacit store restore FILE` restores a backup"
 _SHARED_REMEDY = "install Tacit so that every shell finds it (see Install in the README)"
-_ANY_SESSION = ("SessionStart", "UserPromptSubmit", "Stop")
+_ANY_SESSION = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "Stop", "AfterAgent")
 """Events that every session has."""
 _SERVER_REMEDY = "run the command by hand; if a package is missing: pip install 'tacit[mcp]'"
 _MARKS = {"ok": ("✓", "green"), "off": ("–", "dim"), "note": ("!", "yellow"), "fault": ("✗", "red")}
@@ -181,9 +181,9 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
     record = InstallationRecord.load(ctx.environment.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
-        yield from check_files([file for file in readable if file.what != SERVER or can_serve()])
+        yield from check_files(readable if can_serve() else without_server(readable))
         hooks = hooks_in(client, files[0])
-        yield from check_codex(places, hooks, audience) if client.name == "codex" else check_claude(places)
+        yield from check_codex(places, hooks, audience) if client.name == "codex" else check_switch(client, places)
         yield from _probes(ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
         note = record.of(files[0])
         yield from _fired(ctx, client, hooks, since=(note and note.written_at) or 0.0)

@@ -25,7 +25,6 @@ from tacit.surfaces.cli.model_use import ReadingCost, ask_for_reading, offered_r
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.clients.connections import (
     CLIENTS,
-    SERVER,
     Audience,
     Client,
     ClientFile,
@@ -35,6 +34,7 @@ from tacit.surfaces.clients.connections import (
     find_client_folders,
     find_launcher,
     installed_clients,
+    without_server,
 )
 from tacit.surfaces.clients.installation import (
     InstallationRecord,
@@ -50,7 +50,7 @@ from tacit.surfaces.clients.installation import (
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
 _EVERYWHERE = (
-    "Codex has no settings for one project: its hooks are called in all your projects, and do nothing in a repository that "
+    "{} has no settings for one project: its hooks are called in all your projects, and do nothing in a repository that "
     "is not connected"
 )
 _REACH = {
@@ -93,12 +93,12 @@ def init(
     diff: bool,
     yes: bool,
 ) -> None:
-    """Connect Claude Code and Codex to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
+    """Connect your coding agents to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
 
-    By default only for you and this project, in files that are not committed. Codex has no such files: it is asked about
-    separately, and --yes leaves it out unless --client names it. It shows what changes and asks first, and leaves everything
-    else in the files as it is. Running it again changes nothing; `tacit uninstall` removes everything. An agent may only look
-    (--dry-run).
+    By default only for you and this project, in files that are not committed. Only Claude Code has such files: each other
+    client is asked about, and --yes leaves it out unless --client names it. It shows what changes and asks first, and leaves
+    everything else in the files as it is. Running it again changes nothing; `tacit uninstall` removes everything. An agent
+    may only look (--dry-run).
     """
     if shared and user:
         raise Mistake("--shared and --user exclude each other", code="shared_and_user", hint="leave one out")
@@ -267,7 +267,11 @@ def _named_or_found(names: Sequence[str], places: ClientFolders) -> list[Client]
     found = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
     if not found:
         hint = "name one: tacit init --client claude-code"
-        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
+        raise Mistake(
+            f"none of these was found: {', '.join(each.title for each in CLIENTS.values())}",
+            code="no_client",
+            hint=hint,
+        )
     return found
 
 
@@ -302,7 +306,7 @@ def _choose_clients(
             chosen.append((client, audience))  # nothing to ask: it is connected
             continue
         planned = PlannedChanges(changes=changes, notes=[], diff=diff)
-        reach = _EVERYWHERE if audience is Audience.USER else _REACH[audience]
+        reach = _EVERYWHERE.format(client.title) if audience is Audience.USER else _REACH[audience]
         print_parts(
             ctx.console, [f"[bold]{client.title}[/bold]  [dim]{reach}[/dim]", *_planned_lines(planned, would=True)]
         )
@@ -337,7 +341,7 @@ def _plan_changes(
     for client, audience in clients:
         files = files_of(client, places, audience, launcher=launcher)
         files = without_shared_parts(client, places, files, launcher=launcher)
-        put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
+        put += files if audience is Audience.SHARED or can_serve() else without_server(files)
         for other in sorted(record.former(client.name, places.project, audience)):
             former += files_of(client, places, Audience(other), launcher=launcher)
     return plan_install(put, record, instead_of=former)

@@ -111,17 +111,26 @@ def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     return found
 
 
-def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
-    """Do settings of Claude Code switch hooks off?"""
-    folders = (places.claude_home / "settings.json", places.project / ".claude" / "settings.json")
-    for path in (*folders, places.project / ".claude" / "settings.local.json"):
+_SWITCHES: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
+    "claude-code": (".claude", ("disableAllHooks",), True),
+    "gemini": (".gemini", ("hooksConfig", "enabled"), False),
+    "qwen-code": (".qwen", ("disableAllHooks",), True),
+}
+"""Client → its folder in a project, and the setting that switches hooks off, with the value that does."""
+
+
+def check_switch(client: Client, places: ClientFolders) -> Iterator[ClientCheck]:
+    """Do settings of a client switch hooks off?"""
+    folder, names, off = _SWITCHES[client.name]
+    own = (client.home(places) / "settings.json", places.project / folder / "settings.json")
+    for path in (*own, places.project / folder / "settings.local.json"):
         try:
             document = parse((read(path) or b"").decode("utf-8", "replace"))
         except Mistake:
             continue  # reported with the files
-        if value_at(document, ("disableAllHooks",)):
-            message = f"{path} sets disableAllHooks, so no hook fires"
-            yield ClientCheck("claude-code: hooks", "fault", message, "remove it")
+        if value_at(document, names) is off:
+            message = f"{path} sets {'.'.join(names)}, so no hook fires"
+            yield ClientCheck(f"{client.name}: hooks", "fault", message, "remove it")
 
 
 def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:

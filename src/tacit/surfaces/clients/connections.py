@@ -1,4 +1,4 @@
-"""What Claude Code and Codex are given, where a person may want it, and how they start Tacit. Changes nothing.
+"""What each client is given, where a person may want it, and how it starts Tacit. Changes nothing.
 
 `Launcher` has the words of a command that work in any shell, in any folder, with no environment activated. Settings of one
 person name the program by its absolute path. Settings that a team shares name it by what `PATH` finds, and do nothing,
@@ -13,6 +13,10 @@ Codex, measured with 0.166.0: it has no settings for one person in one project, 
 `$CODEX_HOME` and holds for every project of this person. A hook that nobody trusted is skipped without a word; a rule in
 `rules/*.rules` also holds when approvals and sandbox are switched off; a SessionEnd hook may take 3 seconds, and asking for
 more prints a warning.
+
+Gemini CLI 0.61.0 and Qwen Code 0.24.4 come from one code base: hooks and servers stand in one `settings.json`, timeouts are
+milliseconds, and there is no such file for one person in one project. What differs is data. No hook is set before a call:
+neither client hands on what it says there.
 """
 
 from __future__ import annotations
@@ -27,8 +31,8 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from importlib import resources
@@ -55,6 +59,7 @@ PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS
 _GROUPS = tuple(dict.fromkeys(words[:-1] for words in PERSONS_COMMANDS if not words[-1].startswith("-")))
 HOOK_TIMEOUT_S = 10
 SERVER = "MCP server"
+_SERVERS = "mcpServers"
 """What the file is for that tells a client of the server."""
 
 
@@ -108,7 +113,7 @@ class Client:
     title: str
     program: str
     events: Mapping[str, int]
-    """The moments its hooks are called at, and how many seconds each may take."""
+    """The moments its hooks are called at, and how long each may take, in the client's own unit."""
     files: Callable[[ClientFolders, Audience, Launcher], list[ClientFile]]
     home: Callable[[ClientFolders], Path]
     default: Audience
@@ -262,7 +267,7 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
 
 
 def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> tuple[SettingsEntry, ...]:
-    """One group of hooks per event, in the form that Claude Code and Codex share."""
+    """One group of hooks per event, in the form that clients share."""
 
     def is_ours(group: Any) -> bool:
         hooks = group.get("hooks") if isinstance(group, dict) else None
@@ -270,10 +275,10 @@ def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> 
         return bool(commands) and all(isinstance(c, str) and is_hook_command(c, client) for c in commands)
 
     entries = []
-    for event, timeout_s in events.items():
+    for event, timeout in events.items():
         # Only commands are worth a hook before they run.
         matcher = {"matcher": "Bash"} if (client, event) == (CLAUDE_CODE.name, "PreToolUse") else {}
-        hook = {"type": "command", "command": launcher.hook(client), "timeout": timeout_s}
+        hook = {"type": "command", "command": launcher.hook(client), "timeout": timeout}
         entries.append(SettingsEntry(at=("hooks", event), value={**matcher, "hooks": [hook]}, is_ours=is_ours))
     return tuple(entries)
 
@@ -281,23 +286,25 @@ def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> 
 def _claude_server(
     places: ClientFolders, audience: Audience, launcher: Launcher, file: Callable[..., ClientFile]
 ) -> ClientFile:
-    command, arguments = launcher.server(CLAUDE_CODE.name)
-    at: tuple[str, ...] = ("mcpServers",)
+    at: tuple[str, ...] = (_SERVERS,)
     if audience is Audience.SHARED:
         path = places.project / ".mcp.json"
     else:
         inside = places.claude_home != places.user_home / ".claude"
         path = (places.claude_home if inside else places.user_home) / ".claude.json"
         at = at if audience is Audience.USER else ("projects", str(places.project), *at)
+    entry = _server_entry(launcher, CLAUDE_CODE.name, at, {"type": "stdio"})
+    return file(path=path, piece=SettingsEntries((entry,)), what=SERVER)
 
+
+def _server_entry(launcher: Launcher, client: str, at: tuple[str, ...], kind: Mapping[str, str]) -> SettingsEntry:
     def is_ours(value: Any) -> bool:
         words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
         message = " ".join(word for word in words if isinstance(word, str))
         return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
 
-    value = {"type": "stdio", "command": command, "args": arguments}
-    entry = SettingsEntry(at=at, key="tacit", value=value, is_ours=is_ours)
-    return file(path=path, piece=SettingsEntries((entry,)), what=SERVER)
+    command, arguments = launcher.server(client)
+    return SettingsEntry(at=at, key="tacit", value={**kind, "command": command, "args": arguments}, is_ours=is_ours)
 
 
 def _policy(
@@ -405,9 +412,62 @@ CODEX = Client(
 )
 
 
+# --- Gemini CLI and Qwen Code ---------------------------------------------------------------------------------------
+
+
+def _in_one_file(
+    *, name: str, title: str, program: str, folder: str, policy: str, team_policy: str, events: Sequence[str]
+) -> Client:
+    """A client that keeps hooks and servers in `settings.json` of its folder, in the home and in the project."""
+    timeouts = dict.fromkeys(events, HOOK_TIMEOUT_S * 1000)
+
+    def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+        shared = audience is Audience.SHARED
+        own = (places.project if shared else places.user_home) / folder
+        skills = places.project / ".agents" / "skills" if shared else own / "skills"
+        audience = Audience.SHARED if shared else Audience.USER
+        entries = (*hook_entries(launcher, name, timeouts), _server_entry(launcher, name, (_SERVERS,), {}))
+        standing = MarkedBlock(policy_text(launcher, audience))
+        file = partial(ClientFile, client=name, audience=audience, project=str(places.project) if shared else "")
+        return [
+            file(path=own / "settings.json", piece=SettingsEntries(entries), what="hooks and MCP server"),
+            file(path=skills / "tacit" / "SKILL.md", piece=WholeFile(skill_text(launcher)), what="skill"),
+            file(path=places.project / team_policy if shared else own / policy, piece=standing, what="policy"),
+        ]
+
+    return Client(
+        name=name,
+        title=title,
+        program=program,
+        events=timeouts,
+        files=files,
+        home=lambda places: places.user_home / folder,
+        default=Audience.USER,
+    )
+
+
+GEMINI = _in_one_file(
+    name="gemini",
+    title="Gemini CLI",
+    program="gemini",
+    folder=".gemini",
+    policy="GEMINI.md",
+    team_policy="GEMINI.md",
+    events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
+)
+QWEN_CODE = _in_one_file(
+    name="qwen-code",
+    title="Qwen Code",
+    program="qwen",
+    folder=".qwen",
+    policy="QWEN.md",
+    team_policy="AGENTS.md",
+    events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
+)
+
 # --- which connections are there ------------------------------------------------------------------------------------
 
-CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
+CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX, GEMINI, QWEN_CODE)}
 
 
 def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFolders:
@@ -431,6 +491,18 @@ def installed_clients(places: ClientFolders) -> list[Client]:
 def files_of(client: Client, places: ClientFolders, audience: Audience, *, launcher: Launcher) -> list[ClientFile]:
     """Everything one client is given for one audience."""
     return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
+
+
+def without_server(files: Sequence[ClientFile]) -> list[ClientFile]:
+    """The same files without the MCP server, for where it is not installed."""
+
+    def bare(file: ClientFile) -> ClientFile:
+        if not isinstance(file.piece, SettingsEntries):
+            return file
+        kept = tuple(entry for entry in file.piece.entries if entry.at[0] != _SERVERS)
+        return replace(file, piece=SettingsEntries(kept))
+
+    return [bare(file) for file in files if file.what != SERVER]
 
 
 def git_exclude_of(project: Path) -> Path | None:

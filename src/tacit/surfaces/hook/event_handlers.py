@@ -39,7 +39,7 @@ from tacit.surfaces.hook.events import (
     HookAnswer,
     HookCall,
 )
-from tacit.text.skill_loading import loaded_skill
+from tacit.text.client_tools import loaded_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

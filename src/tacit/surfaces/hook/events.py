@@ -1,7 +1,7 @@
 """The JSON that a client hands to a hook → an `Event` in words that all clients share. Trusts no field's type.
 
 Clients differ in how they report a failed call: Claude Code has an event of its own for it, Codex gives the output and no
-exit code. So `failed` is True, False, or None where the client does not report it.
+exit code, Gemini CLI writes the code into the text. So `failed` is True, False, or None where the client does not report it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tacit.config.location import MEMORY, HookEnvironment, StoreLocation, locate
 from tacit.config.signers import Signers, trusted_signers
 from tacit.domain.reach import WITHIN
 from tacit.ingest.journal import CLIENTS, word
+from tacit.text.client_tools import framed_output, without_hook_texts
 
 START, PROMPT, BEFORE, CALL, BATCH, DENIED, LEARN = "start", "prompt", "before", "call", "batch", "denied", "learn"
 """The moments that matter; everything else a client reports is passed over."""
@@ -29,7 +30,12 @@ _MOMENTS = {
     "SubagentStop": LEARN,
     "SessionEnd": LEARN,
     "PreCompact": LEARN,
+    "BeforeAgent": PROMPT,
+    "AfterTool": CALL,
+    "AfterAgent": LEARN,
 }
+_REPEATING = "qwen-code"
+"""The client whose prompt event comes again, without a text, before each turn of the model."""
 _WRAPPED = r"Exit code: (\d{1,9})\r?\nWall time: "
 """How Codex heads the output of some of its tools."""
 
@@ -73,7 +79,9 @@ class Event:
         self.cwd = _text(fields.get("cwd"))
         self.model = _text(fields.get("model"))
         self.source = _text(fields.get("source"))
-        self.prompt = _text(fields.get("prompt"))
+        self.prompt = without_hook_texts(_text(fields.get("prompt")))
+        if self.client == _REPEATING and self.moment == PROMPT and not self.prompt:
+            self.moment = ""
         self.is_held_back = fields.get("stop_hook_active") is True
         """Whether the agent only goes on because a hook kept it from stopping."""
         single = [fields] if isinstance(fields.get("tool_name"), str) else []
@@ -109,14 +117,20 @@ def parse(data: bytes, client: str = "") -> Event:
 def _call(fields: dict[str, object], name: str) -> HookCall:
     given = fields.get("tool_input")
     tool = _text(fields.get("tool_name"))
+    server = fields.get("mcp_context")
+    if isinstance(server, dict):  # Gemini CLI, which has names of its own for tools of MCP servers
+        tool = f"mcp__{_text(server.get('server_name'))}__{_text(server.get('tool_name'))}"
     arguments = {_text(key): value for key, value in given.items()} if isinstance(given, dict) else {}
     if name == "PostToolUseFailure":
         stopped = fields.get("is_interrupt") is True
-        return HookCall(tool, arguments, _text(fields.get("error")), failed=not stopped)
+        return HookCall(tool, arguments, framed_output(_text(fields.get("error")), tool=tool)[0], failed=not stopped)
     response = fields.get("tool_response")
     output = _output(response)
     failed: bool | None = False
-    if isinstance(response, dict) and response.get("isError") is True:
+    if isinstance(response, dict) and "llmContent" in response:  # Gemini CLI and Qwen Code
+        output, code = framed_output(output, tool=tool)
+        failed = bool(code) or bool(response.get("error"))  # a code is given only where it is not zero
+    elif isinstance(response, dict) and response.get("isError") is True:
         failed = True
     elif wrapped := re.match(_WRAPPED, output):
         failed = int(wrapped[1]) != 0
@@ -134,8 +148,8 @@ def _output(response: object) -> str:
     if isinstance(response, list):
         return "\n".join(_text(part.get("text")) for part in response if isinstance(part, dict))
     if isinstance(response, dict):
-        content = response.get("content")
-        if isinstance(content, list):
+        content = response.get("content") or response.get("llmContent")
+        if isinstance(content, list) or "llmContent" in response:
             return _output(content)
         return "\n".join(text for key in ("stdout", "stderr") if (text := _text(response.get(key))))
     return ""

@@ -17,7 +17,7 @@ OFTEN = 3
 """How many times the same is a loop."""
 
 _READERS = frozenset({"Read", "NotebookRead", "view", "read_file"})
-_SHELLS = frozenset({"Bash", "PowerShell", "shell", "exec_command"})
+_SHELLS = frozenset({"Bash", "PowerShell", "shell", "exec_command", "run_shell_command"})
 # Patterns are texts: each is compiled when it is first needed, which for most events is never.
 _SHOWS_FILE = r"\s*(?:cat|nl|head|tail|less|more|bat|sed\s+-n)\s[^|;&<>`$\n]*"
 _SHOWS_TEXT = (

@@ -1,4 +1,4 @@
-"""Which skill a tool call loads: by its name, or by showing its SKILL.md. Loads nothing heavy."""
+"""What clients' own tools say: which skill a call loads, and what a command printed. Loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _FOLDER_BEFORE = re.compile(
     r"\s*(?:cat|sed|head|tail|less|more|bat|nl|type|Get-Content)\s.*?([^\s/\\'\"]+)[/\\]", re.DOTALL
 )
 _FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md\Z")
+_LOADERS = {"Skill": "skill", "skill": "skill", "activate_skill": "name"}
+"""Tool → the argument that names the skill: of Claude Code, Qwen Code and Gemini CLI."""
 _READING = frozenset({"read", "read_file", "view", "view_file"})
 _COMMANDS = ("command", "cmd")
 _REACH = 400
@@ -22,8 +24,8 @@ _MAX_NAMED = 8
 
 def loaded_skill(tool: str, arguments: Mapping[str, object]) -> str:
     """Return the name of the skill that a call loads, without a plugin's prefix; empty for any other call."""
-    if tool == "Skill":
-        return _text(arguments.get("skill")).rpartition(":")[2].strip()
+    if key := _LOADERS.get(tool):
+        return _text(arguments.get(key)).rpartition(":")[2].strip()
     if tool.casefold() in _READING:
         found = _FILE.search(_text(arguments.get("file_path")) or _text(arguments.get("path")))
         return found[1] if found else ""
@@ -41,6 +43,28 @@ def skill_read_by(command: str) -> str:
         if found := _FOLDER_BEFORE.fullmatch(before):
             return found[1]
     return ""
+
+
+SHELL = "run_shell_command"
+"""The shell tool of Gemini CLI and Qwen Code."""
+_HOOKED = r"\s*<hook_context>.*?</hook_context>\s*"
+_UNTRUSTED = r"\A<untrusted_context>\n|\n</untrusted_context>\s*\Z"
+_PRINTED = r"(?ms)^Output: (.*?)(?:\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\s*\Z"
+_EXIT_CODE = r"(?m)^Exit Code: (-?\d{1,9})$"
+
+
+def without_hook_texts(text: str) -> str:
+    """Return a text of Gemini CLI without what hooks have put into it."""
+    return re.sub(_HOOKED, "", text, flags=re.DOTALL) if "<hook_context>" in text else text
+
+
+def framed_output(text: str, *, tool: str) -> tuple[str, int | None]:
+    """Return what a tool of Gemini CLI or Qwen Code gave back without the client's frame, and a command's exit code."""
+    text = re.sub(_UNTRUSTED, "", without_hook_texts(text))
+    if tool != SHELL:
+        return text, None
+    code, printed = re.search(_EXIT_CODE, text), re.search(_PRINTED, text)
+    return printed[1] if printed else text, int(code[1]) if code else None
 
 
 def _text(value: object) -> str:
