@@ -119,6 +119,31 @@ def test_init_then_uninstall_leaves_every_byte_as_it_was(terminal: Terminal, nam
     assert snapshot(terminal.project, terminal.home) == before
 
 
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize(("client", "folder"), [("gemini", ".gemini"), ("qwen-code", ".qwen")])
+def test_a_client_with_one_settings_file_is_connected_and_left_as_it_was(
+    terminal: Terminal, client: str, folder: str, audience: str
+) -> None:
+    root = terminal.project if audience == "shared" else terminal.home
+    (root / folder).mkdir()
+    settings = root / folder / "settings.json"
+    settings.write_text('{ "security": {"auth": {"selectedType": "x"}},\n\t"mcpServers": {"mine": {"command": "m"}} }')
+    before = snapshot(terminal.project, terminal.home)
+    assert terminal.run("init", "--client", client, "--yes", *AUDIENCES[audience]).code == 0
+    document = json.loads(settings.read_bytes())
+    hooks = [hook for groups in document["hooks"].values() for group in groups for hook in group["hooks"]]
+    assert {hook["timeout"] for hook in hooks} == {10_000}, "milliseconds"
+    assert all(f"hook --client {client}" in hook["command"] for hook in hooks)
+    assert {"mine", "tacit"} == set(document["mcpServers"])
+    assert terminal.run("init", "--client", client, "--yes", "--json", *AUDIENCES[audience]).json["changes"] == []
+    checked = findings(terminal, "--client", client)
+    assert checked[f"{client}: policy"]["state"] == "ok"
+    if audience != "shared":  # what is shared asks for a `tacit` that every shell finds
+        assert checked[f"{client}: hook command"]["state"] == "ok"
+    assert terminal.run("uninstall", "--yes").code == 0
+    assert snapshot(terminal.project, terminal.home) == before
+
+
 def test_settings_with_comments_are_refused_because_the_client_ignores_them(terminal: Terminal) -> None:
     lay_out(terminal, '{\n  "model": "opus", // best\n}\n')
     before = snapshot(terminal.project, terminal.home)

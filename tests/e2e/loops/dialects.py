@@ -6,6 +6,7 @@ input or output; the server in `model.py` does.
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -146,7 +147,8 @@ def _read_chat(body: dict[str, Any]) -> Request:
     told = [message.get("content") for message in messages if message["role"] != "assistant"]
     calls = sum(len(message.get("tool_calls") or []) for message in messages)
     tools = frozenset(_names(tool["function"] for tool in body.get("tools") or []))
-    return Request(told="\n".join(_texts(told)), turn=calls, tools=tools)
+    text = html.unescape("\n".join(_texts(told)))  # Qwen Code escapes the angle brackets of what hooks say at a prompt
+    return Request(told=text, turn=calls, tools=tools)
 
 
 def _chat_events(turn: Turn, model: str) -> list[Event]:
@@ -172,7 +174,8 @@ def _read_contents(body: dict[str, Any]) -> Request:
     told = [body.get("systemInstruction", ""), *(each["parts"] for each in contents if each["role"] != "model")]
     parts = [part for each in contents if each["role"] == "model" for part in each["parts"]]
     tools = frozenset(_names(tool for each in body.get("tools") or [] for tool in each["functionDeclarations"]))
-    return Request(told="\n".join(_texts(told)), turn=sum("functionCall" in part for part in parts), tools=tools)
+    text = html.unescape("\n".join(_texts(told)))  # Gemini CLI escapes the angle brackets of what hooks say
+    return Request(told=text, turn=sum("functionCall" in part for part in parts), tools=tools)
 
 
 def _content_events(turn: Turn, model: str) -> list[Event]:

@@ -1,7 +1,8 @@
 """A language model that is only a script: a client's requests in, scripted turns out, on loopback.
 
-The server answers the requests of each dialect in `dialects.py` as event streams. The script is a function of the request, so it can act on what is in there and on nothing else.
-Every request is kept. Bounded: size of a request, number of requests, seconds of waiting for one.
+The server answers the requests of each dialect in `dialects.py`. The script is a function of the request, so it can act on
+what is in there and on nothing else. Every request is kept. Bounded: size of a request, number of requests, seconds of
+waiting for one.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import pytest
 from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.checks import (
     ConfiguredHook,
-    check_switch,
     check_codex,
     check_files,
     check_readable,
+    check_switch,
     hooks_in,
     moment_of,
     probe_hook,
@@ -23,7 +23,10 @@ from tacit.surfaces.clients.checks import (
 )
 from tacit.surfaces.clients.connections import (
     CLAUDE_CODE,
+    CLIENTS,
     CODEX,
+    GEMINI,
+    QWEN_CODE,
     SHARED,
     Audience,
     ClientFolders,
@@ -187,12 +190,15 @@ def test_settings_that_cannot_be_read_are_told_with_their_line(places: ClientFol
 
 
 def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
-    assert list(check_switch(CLAUDE_CODE, places)) == []
-    (places.claude_home / "settings.json").write_text('{"disableAllHooks": true}')
-    assert [each.state for each in check_switch(CLAUDE_CODE, places)] == ["fault"]
+    off = {CLAUDE_CODE: '{"disableAllHooks": true}', GEMINI: '{"hooksConfig": {"enabled": false}}'}
+    for client, text in (off | {QWEN_CODE: off[CLAUDE_CODE]}).items():
+        client.home(places).mkdir(parents=True, exist_ok=True)
+        assert list(check_switch(client, places)) == []
+        (client.home(places) / "settings.json").write_text(text)
+        assert [each.state for each in check_switch(client, places)] == ["fault"]
 
 
-@pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 def test_every_event_that_is_asked_for_means_something_to_the_hook(client) -> None:
     assert all(moment_of(event) for event in client.events)
 

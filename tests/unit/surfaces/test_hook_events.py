@@ -105,6 +105,43 @@ def test_failure_is_told_only_by_what_the_client_says(fields, failed, output):
     assert output is None or call.output == output
 
 
+GEMINI_SHELL = "<untrusted_context>\nOutput: no such table\n{}Process Group PGID: 7\n</untrusted_context>"
+QWEN_SHELL = "Command: make\nDirectory: (root)\nOutput: no such table\nError: (none)\nExit Code: 2\nSignal: (none)"
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "fields", "call"),
+    [
+        ("gemini", "AfterTool", {"llmContent": GEMINI_SHELL.format("")}, ("run_shell_command", False, "no such table")),
+        (
+            "gemini",
+            "AfterTool",
+            {"llmContent": GEMINI_SHELL.format("Exit Code: 2\n"), "returnDisplay": "no such table"},
+            ("run_shell_command", True, "no such table"),
+        ),
+        ("gemini", "AfterTool", {"llmContent": "no match", "error": {"message": "m"}}, ("replace", True, "no match")),
+        ("gemini", "AfterTool", {"llmContent": [{"text": "found"}]}, ("mcp__a__b", False, "found")),
+        ("qwen-code", "PostToolUse", {"llmContent": "It is written."}, ("edit", False, "It is written.")),
+        ("qwen-code", "PostToolUseFailure", QWEN_SHELL, ("run_shell_command", True, "no such table")),
+    ],
+)
+def test_what_a_tool_gave_back_is_taken_out_of_its_frame(client, name, fields, call):
+    server = {"mcp_context": {"server_name": "a", "tool_name": "b"}} if call[0].startswith("mcp__") else {}
+    ended = {"tool_response": fields} if isinstance(fields, dict) else {"error": fields}
+    given = {"tool_name": "mcp_a_b" if server else call[0], "tool_input": {"command": "make"}}
+    (found,) = parse(stdin(claude(name, **given, **ended, **server)), client).calls
+    assert (found.tool, found.failed, found.output) == call
+
+
+def test_moments_of_gemini_and_qwen():
+    told = "<hook_context>use make &lt;x&gt;</hook_context>\n\nadd a column"
+    asked = parse(stdin(claude("BeforeAgent", prompt=told)), "gemini")
+    assert (asked.moment, asked.prompt) == (PROMPT, "add a column")
+    assert parse(stdin(claude("AfterAgent", prompt_response="Done.")), "gemini").moment == LEARN
+    assert parse(stdin(claude("UserPromptSubmit", prompt="add")), "qwen-code").moment == PROMPT
+    assert parse(stdin(claude("UserPromptSubmit", prompt="")), "qwen-code").moment == "", "it comes at every turn"
+
+
 def test_a_batch_brings_its_calls_and_does_not_say_how_they_ended():
     calls = [
         {"tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": "<tool_use_error>no</tool_use_error>"}
