@@ -190,8 +190,8 @@ def test_settings_that_cannot_be_read_are_told_with_their_line(places: ClientFol
 
 
 def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
-    off = {CLAUDE_CODE: '{"disableAllHooks": true}', GEMINI: '{"hooksConfig": {"enabled": false}}'}
-    for client, text in (off | {QWEN_CODE: off[CLAUDE_CODE]}).items():
+    off = '{"disableAllHooks": true}'
+    for client, text in ((CLAUDE_CODE, off), (QWEN_CODE, off), (GEMINI, '{"hooksConfig": {"enabled": false}}')):
         client.home(places).mkdir(parents=True, exist_ok=True)
         assert list(check_switch(client, places)) == []
         (client.home(places) / "settings.json").write_text(text)

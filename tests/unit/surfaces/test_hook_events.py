@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -126,10 +127,11 @@ QWEN_SHELL = "Command: make\nDirectory: (root)\nOutput: no such table\nError: (n
     ],
 )
 def test_what_a_tool_gave_back_is_taken_out_of_its_frame(client, name, fields, call):
-    server = {"mcp_context": {"server_name": "a", "tool_name": "b"}} if call[0].startswith("mcp__") else {}
-    ended = {"tool_response": fields} if isinstance(fields, dict) else {"error": fields}
-    given = {"tool_name": "mcp_a_b" if server else call[0], "tool_input": {"command": "make"}}
-    (found,) = parse(stdin(claude(name, **given, **ended, **server)), client).calls
+    given: dict[str, Any] = {"tool_name": call[0], "tool_input": {"command": "make"}}
+    given |= {"tool_response": fields} if isinstance(fields, dict) else {"error": fields}
+    if call[0] == "mcp__a__b":
+        given |= {"tool_name": "mcp_a_b", "mcp_context": {"server_name": "a", "tool_name": "b"}}
+    (found,) = parse(stdin(claude(name, **given)), client).calls
     assert (found.tool, found.failed, found.output) == call
 
 
