@@ -41,6 +41,7 @@ from tacit.recall import publishing, reasons, retrieval, static_skills
 from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
+from tacit.text.error_signatures import shows_failure
 from tacit.text.redaction import redact
 
 
@@ -304,7 +305,8 @@ class Tacit:
     def rank(self, query: Query) -> Selection:
         """Answer a query, with the scores of all candidates, and store nothing: to look at recall, or to measure it.
 
-        Unlike `recall` it renders no block of text, and holds nothing back.
+        Unlike `recall` it renders no block of text, and holds nothing back. A task that is the output of a failure finds
+        the lessons about that error, too.
         """
         context = self.context
         if context.paused:
@@ -312,9 +314,14 @@ class Tacit:
             return Selection(query=query, code=code, reason=reasons.nothing_given(code))
         query = query if query.person else dataclasses.replace(query, person=context.person)
         least = context.config.recall.min_relevance
-        selection = retrieval.choose(
-            context.store, query, now=context.now(), min_relevance=least, embedder=context.embedder
+        choose = partial(
+            retrieval.choose, context.store, now=context.now(), min_relevance=least, embedder=context.embedder
         )
+        selection = choose(query)
+        waits = any(left.code is ReasonCode.OTHER_MOMENT for left in selection.left_out)
+        if selection.abstained and waits and not query.state.get("error") and shows_failure(query.text):
+            by_error = choose(dataclasses.replace(query, state={**query.state, "error": query.text}))
+            selection = selection if by_error.abstained else by_error
         empty = queries.why_empty(context.store) if selection.abstained and not selection.left_out else None
         if empty is None:
             return selection

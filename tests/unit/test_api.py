@@ -19,7 +19,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Check
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.skill import CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.ingest import sources
@@ -187,6 +187,23 @@ def test_a_pause_stops_capture_learning_and_recall(
         loop.apply("anything")
     place.resume()
     assert loop.capture(sessions).added
+
+
+def test_the_words_of_an_error_find_its_lesson_without_saying_that_they_are_one(make: Callable[..., Tacit]) -> None:
+    loop = make()
+    error = "StaleModelsError: shop/models.py was generated from an older schema"
+    content = SkillContent(
+        kind=Kind.LESSON,
+        name="run-make-models-for-make-test",
+        description="`make test` fails with a stale model: run `make models` first.",
+        body="Run `make models` first.",
+        signature=error,
+        tags=(f"{CALL_TAG}make test",),
+    )
+    verdict = loop.propose(content, by="ann", origin=Origin.USER)
+    loop.review(verdict.version_id, "approve", by="ann", content_hash=verdict.content_hash)
+    assert [item.name for item in loop.recall(error).items] == ["run-make-models-for-make-test"]
+    assert loop.recall("run make test for the stale model of the shop").abstained
 
 
 def test_an_agents_proposal_waits_for_a_person(make: Callable[..., Tacit]) -> None:

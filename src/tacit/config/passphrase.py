@@ -41,11 +41,17 @@ def new_key_at_terminal(
 ) -> UnlockedKey:
     """Let the person choose a passphrase, and make a key with it."""
     asked = ask or ask_at_terminal
-    passphrase = asked(f"{_NEW}Choose a passphrase: ")
-    if len(passphrase) >= SHORTEST and asked("The same again: ") != passphrase:
-        message = "the two passphrases differ"
-        raise Mistake(message, code="passphrases_differ", hint="run the command again")
-    return create_key(home, passphrase, name=name, at=datetime.now(UTC), cost=cost)
+    question = f"{_NEW}Choose a passphrase: "
+    for _ in range(_TRIES):
+        passphrase = asked(question)
+        if len(passphrase) < SHORTEST:
+            question = f"At least {SHORTEST} characters, please. Choose a passphrase: "
+        elif asked("The same again: ") != passphrase:
+            question = "The two differ. Choose a passphrase: "
+        else:
+            return create_key(home, passphrase, name=name, at=datetime.now(UTC), cost=cost)
+    message = "no passphrase was typed twice alike"
+    raise Mistake(message, code="passphrases_differ", hint="run the command again")
 
 
 def hide_memory() -> None:
@@ -59,8 +65,10 @@ def hide_memory() -> None:
 
 
 def _opened(home: Path, what: str, ask: Callable[[str], str]) -> UnlockedKey:
+    question = f"Passphrase, to sign: {what}: "
     for tries_left in range(_TRIES - 1, -1, -1):
-        passphrase = ask(f"Passphrase, to sign: {what}: ")
+        passphrase = ask(question)
+        question = f"That is not it. {question}"
         try:
             return unlock(home, passphrase)
         except NotPermitted as error:

@@ -37,7 +37,7 @@ from tacit.evidence.workspace_changes import StepEffect, WorkspaceChange, shell_
 from tacit.text.exit_status import masks_exit
 from tacit.text.service_commands import ServiceKind
 from tacit.text.shell import Command, is_check, nested_script, parse_command
-from tacit.text.tool_calls import command_of
+from tacit.text.tool_calls import Effect, ToolKind, command_of, tool_calls
 
 _HEAD = 400  # what comes later is about something else
 
@@ -250,6 +250,7 @@ class AssessmentCode(StrEnum):
     SERVICE_CHANGED = "service_changed", "`{what}` may have changed what answers `{command}`"
     TARGET_CHOSEN = "target_chosen", "nothing but the agent names what `{command}` asks"
     MERGED_BY_SESSION = "merged_by_session", "the session may have merged it itself, so nobody else accepted it"
+    CHANGE_FAILED = "change_failed", "the only changes it tried failed (step {step})"
     FAILURE_UNANSWERED = "failure_unanswered", "`{command}` failed, and no later check shows that it is fixed"
 
 
@@ -370,6 +371,7 @@ def _seen(
         return _explained(failed, Outcome.FAILURE, Grade.MACHINE, verifier=last.text, step=at)
     doubt = (
         _changed_later(effects, last)
+        or _changed_nothing(trajectory, effects)
         or (coded(AssessmentCode.NOT_PLAIN, command=command) if last.plain is None else None)
         or (coded(AssessmentCode.CHECK_ELSEWHERE, place=_short(last.elsewhere)) if last.elsewhere else None)
         or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=command) if not last.passed else None)
@@ -382,6 +384,14 @@ def _seen(
     return _explained(
         coded(AssessmentCode.PASSED, command=command), Outcome.SUCCESS, Grade.MACHINE, verifier=last.text, step=at
     )
+
+
+def _changed_nothing(trajectory: Trajectory, effects: Mapping[int, StepEffect]) -> CodedReason | None:
+    """The doubt where an edit failed and nothing else was changed: what passes then passed before, too."""
+    if any(effect.changes or effect.unknown for effect in effects.values()):
+        return None
+    tried = [call for call in tool_calls(trajectory) if call.kind is ToolKind.FILE and call.effect is Effect.WRITE]
+    return coded(AssessmentCode.CHANGE_FAILED, step=tried[-1].index + 1) if tried and tried[-1].step.failed else None
 
 
 def _seen_by_service(

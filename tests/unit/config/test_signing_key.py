@@ -147,12 +147,17 @@ def test_the_first_question_makes_the_key_and_later_ones_open_it(tmp_path: Path)
 
 
 def test_two_different_passphrases_make_no_key(tmp_path: Path) -> None:
-    answers = iter(["several words here", "other words here"])
+    answers = iter(["several words here", "other words here"] * 2 + ["short"])
     with raises(Mistake, "passphrases_differ"):
         new_key_at_terminal(tmp_path, name="ann", ask=lambda _: next(answers))
-    with raises(Mistake, "short_passphrase"):
-        new_key_at_terminal(tmp_path, name="ann", ask=lambda _: "short", cost=CHEAP)
     assert not (tmp_path / KEY_FILE).exists()
+
+
+def test_a_slip_while_choosing_a_passphrase_is_asked_again(tmp_path: Path) -> None:
+    answers = iter(["short", "several words here", "several word here", "several words here", "several words here"])
+    made = new_key_at_terminal(tmp_path, name="ann", ask=lambda _: next(answers), cost=CHEAP)
+    assert unlock(tmp_path, "several words here").fingerprint == made.fingerprint
+    assert next(answers, None) is None
 
 
 def test_a_wrong_passphrase_may_be_corrected_twice(home: Path) -> None:

@@ -68,6 +68,14 @@ def test_the_last_check_failing_is_a_verified_failure():
     assert code_of(run) == "check_failed"
 
 
+def test_a_check_after_nothing_but_failed_edits_proves_nothing():
+    failed = replace(CHANGE, result=StepResult.FAILED)
+    assert code_of(attempt(failed, shell("pytest -q", seen="5 passed in 0.10s", code=0))) == "change_failed"
+    assert assess(attempt(failed, CHANGE, shell("pytest -q"))).verified_success
+    assert assess(attempt(CHANGE, failed, shell("pytest -q"))).verified_success
+    assert assess(attempt(shell("pytest -q"))).verified_success
+
+
 def test_no_check_at_all_is_unknown():
     run = attempt(CHANGE, shell("python manage.py migrate"))
     found = assess(run)

@@ -29,7 +29,7 @@ def web(ctx: CommandContext, *, port: int, no_browser: bool) -> None:
     """
     ctx.caller.require_person("web")
     if missing := [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]:
-        hint = "pipx install --force 'tacit[web]', or in a checkout: pip install '.[web]'"
+        hint = "in the checkout it was installed from: pipx install --force '.[mcp,web]', or pip install '.[mcp,web]'"
         raise Mistake(f"`tacit web` needs {' and '.join(missing)}", code="extra_missing", hint=hint)
     from tacit.surfaces.web.server import Access, run_server  # the web server is an extra
 
