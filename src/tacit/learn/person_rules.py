@@ -134,9 +134,8 @@ def _kind(rule: str) -> Kind:
 
 def _name_words(rule: str) -> list[str]:
     """Words for the name: those of the part that says what to do, if it is told apart from what not to do."""
-    parts = [
-        part for part in re.split(r"\s[–—-]\s|[;:]|,\s(?=(?:we|use|in this|always|instead)\b)", rule) if part.strip()
-    ]
+    split = re.split(r"\s[–—-]\s|[;:]|,\s(?=(?:we|use|in this|always|instead)\b)", rule)
+    parts = [part for part in split if len(part.split()) > 1]  # "No - in this project …": one word names nothing
     positive = [
         part for part in parts if not re.search(r"\b(?:don't|do not|dont|never|stop|avoid)\b", part, re.IGNORECASE)
     ]

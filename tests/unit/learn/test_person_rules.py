@@ -332,6 +332,11 @@ def test_pair_that_the_words_do_not_mean_is_not_shown(
     assert content.tags == ()
 
 
+def test_an_interjection_names_no_rule() -> None:
+    message = "No - in this project we always raise VERSION.txt and never touch the changelog by hand"
+    assert corrected(message, bash("ls"), bash("ls -a")).content.name not in ("no", "way-of-working")
+
+
 def test_last_action_before_the_correction_is_the_corrected_one() -> None:
     steps = [bash("npm install a"), bash("npm install b"), say("use pnpm here, not npm"), bash("pnpm install b")]
     (norm,) = distil(attempt("Get on with it", *steps), UNKNOWN).candidates
