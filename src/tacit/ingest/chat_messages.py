@@ -279,6 +279,6 @@ class SweAgentReader(DocumentReader):
         steps = run.get("trajectory")
         if not isinstance(steps, list):
             return None
-        told = [each for each in records(run.get("history")) if not each.get("is_demo")]
-        opening = [each for each in told if each.get("role") in ("system", "user")][:2]
+        turns = [each for each in records(run.get("history")) if not each.get("is_demo")]
+        opening = [each for each in turns if each.get("role") in ("system", "user")][:2]
         return [mapping(run.get("info")), *opening, *records(steps)]

@@ -69,8 +69,8 @@ class CopilotLog(SessionLog):
         elif kind == "skill.invoked":
             log.context(text_of(data.get("content")), at=at, skill=text_of(data.get("name")))
         elif kind == "hook.end":
-            said, hook = text_of(mapping(data.get("output")).get("additionalContext")), text_of(data.get("hookType"))
-            log.context(said, at=at, hook=hook)
+            added, hook = text_of(mapping(data.get("output")).get("additionalContext")), text_of(data.get("hookType"))
+            log.context(added, at=at, hook=hook)
         elif kind == "session.usage_record":
             spent = mapping(data.get("usage"))
             log.spend(

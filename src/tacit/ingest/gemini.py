@@ -135,8 +135,8 @@ class GeminiReader(JsonLinesReader):
         """Return the session's own chat for a subagent's, if it is there."""
         if path.parent.parent.name != "chats":
             return None
-        beside = sorted(path.parent.parent.glob(f"session-*-{path.parent.name[:8]}.jsonl"))
-        return beside[0] if beside else None
+        siblings = sorted(path.parent.parent.glob(f"session-*-{path.parent.name[:8]}.jsonl"))
+        return siblings[0] if siblings else None
 
     def agent_files(self, path: Path) -> Iterable[tuple[Path, str]]:
         """Return the chats of the session's subagents."""

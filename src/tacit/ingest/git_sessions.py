@@ -79,9 +79,9 @@ class GitRepository:
             return frozenset()
         command, environment = plain
         own = {key: value for key, value in environment.items() if key not in ("HOME", "GIT_CONFIG_GLOBAL")}
-        told = self._run([*command, "config", "--get-all", "user.email"], {**own, "HOME": str(home)})
+        output = self._run([*command, "config", "--get-all", "user.email"], {**own, "HOME": str(home)})
         return frozenset(
-            line.strip().casefold() for line in told.decode("utf-8", "replace").splitlines() if line.strip()
+            line.strip().casefold() for line in output.decode("utf-8", "replace").splitlines() if line.strip()
         )
 
     def sessions(self) -> list[GitSession]:
@@ -114,8 +114,8 @@ class GitRepository:
 
     def _commits(self) -> list[str]:
         """Return what the branches and refs of checkpoints point at; a branch and the same one of a remote are one."""
-        told = self._ask("for-each-ref", "--format=%(refname) %(objectname)").decode("utf-8", "replace")
-        lines = (line.partition(" ") for line in told.splitlines())
+        output = self._ask("for-each-ref", "--format=%(refname) %(objectname)").decode("utf-8", "replace")
+        lines = (line.partition(" ") for line in output.splitlines())
         return list(dict.fromkeys(commit for ref, _, commit in lines if _REFS.fullmatch(ref)))
 
     def _files(self, commit: str) -> dict[str, dict[str, tuple[str, int]]]:
@@ -132,8 +132,8 @@ class GitRepository:
         """Return who last changed each file: path → name and address."""
         found: dict[str, tuple[str, str]] = {}
         author = ("", "")
-        told = self._ask("log", "--format=%x01%an%x02%ae", "--name-only", "--no-renames", "-m", commit)
-        for line in told.decode("utf-8", "replace").splitlines():
+        output = self._ask("log", "--format=%x01%an%x02%ae", "--name-only", "--no-renames", "-m", commit)
+        for line in output.decode("utf-8", "replace").splitlines():
             if line.startswith("\1"):
                 name, _, email = line[1:].partition("\2")
                 author = (name, email)

@@ -145,17 +145,17 @@ class OpenHandsReader(DocumentReader):
 
     def session_file(self, path: Path) -> Path | None:
         """Return the first event's file for every later one: they are read together."""
-        beside = _event_files(path)
-        return beside[0] if beside and beside[0] != path else None
+        siblings = _event_files(path)
+        return siblings[0] if siblings and siblings[0] != path else None
 
     def _parts(self, path: Path) -> Iterator[Part]:
-        beside = _event_files(path)
-        if not beside:
+        siblings = _event_files(path)
+        if not siblings:
             yield from super()._parts(path)
             return
         log = self.log(path)
         log.note(session_id=path.parent.parent.name)
-        for file in beside:
+        for file in siblings:
             for found in documents_in(file):
                 try:
                     if isinstance(found, InvalidTrajectory):

