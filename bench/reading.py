@@ -23,7 +23,7 @@ from tacit.api import Tacit
 from tacit.domain.errors import TacitError
 from tacit.learn.reading.digest import SessionRecord, digest_parts
 from tacit.learn.reading.proposals import normalised
-from tacit.providers.recorded import RecordedModel
+from tacit.providers.opening import RecordedModel
 
 MIN_PIECE = 12
 """Characters of a line that tells one place of a session from another."""

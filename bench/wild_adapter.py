@@ -19,7 +19,7 @@ from _person import sign_in
 import tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
-from tacit.providers.recorded import RecordedModel
+from tacit.providers.opening import RecordedModel
 from tacit.surfaces.hook.entry import answers
 from tacit.surfaces.hook.event_handlers import respond
 from tacit.surfaces.hook.events import find, parse

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Self
 from tacit import render
 from tacit.config.checkout import commit_at_work, workspace
 from tacit.config.environment import UserEnvironment
-from tacit.config.extensions import extension_classes
 from tacit.config.location import MEMORY, StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.config.signers import trusted_signers
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
+from tacit.domain.extension import extension_classes
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.ports import Embedder, LanguageModel, Verifier
 from tacit.domain.reason_code import ReasonCode

@@ -212,7 +212,7 @@ def leave(end: SystemExit) -> None:
 def warm_up() -> None:
     """Learn, judge and recall once in memory: that imports what most commands need and compiles their patterns."""
     import tacit
-    from tacit.config.extensions import extension_classes
+    from tacit.domain.extension import extension_classes
     from tacit.gate.checks import every_check
     from tacit.surfaces import cli
 

@@ -1,14 +1,19 @@
-"""The port by which a feature, or another package, takes part in what a memory does. Found by entry points."""
+"""The port by which a feature, or another package, takes part in what a memory does; and what entry points register.
+
+Readers, checks and verifiers are loaded by entry points too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from tacit.domain.candidate import Candidate, Verdict
+from tacit.domain.errors import ConfigError
 from tacit.domain.lifecycle import Transition
 from tacit.domain.selection import Selection
 from tacit.domain.stored import StoredVersion
@@ -107,3 +112,45 @@ class Extension:
     ) -> Sequence[Callable[..., str]]:
         """Return functions to offer as MCP tools. `open_memory(create=False)` opens the memory for one call."""
         return ()
+
+
+_GROUP = "tacit.extensions"
+
+
+@cache
+def extension_classes() -> tuple[type[Extension], ...]:
+    """Return every registered extension, in the order of their names."""
+    return tuple(dict(load_entry_points(_GROUP, kind="extension")).values())
+
+
+def load_entry_points(
+    group: str, *, kind: str, skip: Collection[str] = (), create: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Yield (value, loaded object) of a group's entry points, by name, without the values in `skip`.
+
+    With `create` the loaded object is a class, and an instance of it is yielded.
+
+    A feature whose folder was removed is left out; anything else that does not load raises `ConfigError`.
+    """
+    from importlib.metadata import entry_points  # slow to import
+
+    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
+        if entry.value in skip:
+            continue
+        try:
+            loaded = entry.load()
+            found = loaded() if create else loaded
+        except (ImportError, AttributeError, TypeError) as error:
+            if _feature_is_removed(entry.module, error):
+                continue
+            raise ConfigError(
+                f"the {kind} {entry.name!r} ({entry.value}) does not load: {error}",
+                code=f"{kind}_not_loadable",
+                hint="update or remove the package that provides it",
+            ) from error
+        yield entry.value, found
+
+
+def _feature_is_removed(module: str, error: Exception) -> bool:
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    return missing is not None and missing.startswith("tacit.features.") and f"{module}.".startswith(f"{missing}.")

@@ -1,7 +1,8 @@
 """The outline of an attempt: what was asked, what was changed by which calls, what was read, and which errors were met.
 
 Made once from a trajectory and kept beside it, so that many attempts can be compared without reading them all again. It
-holds facts and no judgement; the trajectory stays the evidence.
+holds facts and no judgement; the trajectory stays the evidence. A `Fact` is what
+the outlines of many sessions show of a project.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
+
+from tacit.domain.trajectory import Span
 
 OUTLINE_VERSION = 4
 """Of the way outlines are made; one of another version is made anew."""
@@ -94,3 +98,40 @@ class Outline:
     keeps_folder: bool = False
     """Whether a `cd` holds for the calls after it, too."""
     version: int = OUTLINE_VERSION
+
+
+class Topic(StrEnum):
+    """What a command or a way of a project is for."""
+
+    BEFORE_COMMIT = "before a commit"
+    TEST = "test"
+    CHECK = "check"
+    FORMAT = "format"
+    BUILD = "build"
+    RUN = "run"
+    INSTALL = "install"
+    DEPLOY = "deploy"
+    COMMIT = "commit"
+    BRANCH = "branch"
+    PUBLISH = "publish"
+    LOG = "CI log"
+    MISSING = "not installed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A command that sessions use in a project, or how they name commits and branches."""
+
+    command: str
+    topic: Topic | None = None
+    folders: tuple[str, ...] = ()
+    """Where it is run, if not only in the project's root, which is then the empty one."""
+    sessions: int = 0
+    """Sessions in which it was used and not seen to fail."""
+    failed: int = 0
+    """Sessions in which it failed."""
+    likelihood: float = 0.0
+    """The share of sessions that use it, recent ones counting more."""
+    last_used: datetime | None = None
+    sources: tuple[Span, ...] = ()
+    """The newest calls that show it."""

@@ -16,8 +16,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from tacit.evidence.deciding_files import ENDS_PROCESS, decides_checks, is_named_by, is_script
-from tacit.evidence.repository import Repository, TreeEntry, hashed
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.repository import Repository, TreeEntry, WorkspaceBaseline, hashed
 
 PACKAGES = frozenset({".venv", "venv", "env", "node_modules", "vendor", ".bundle", "Pods", "deps", ".yarn"})
 """Folders of installed packages; where git does not hold them, they are lent to the copy as they are."""

@@ -1,7 +1,8 @@
 """Clean run: run a check in a clean copy of the workspace, with an environment and a home folder of Tacit's own.
 
 Where there is a sandbox the copy stands in the place of the workspace, the rest of the machine is read-only, and the home
-folder and /tmp are empty but for the person's toolchains. Elsewhere the check runs in a temporary folder with the caller's
+folder and /tmp are empty but for the person's toolchains. Unlike the sandbox for foreign code it lends those and the network:
+what runs is the project's own check. Elsewhere the check runs in a temporary folder with the caller's
 rights.
 """
 
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,7 +25,45 @@ from tacit.config.environment import TOOL_FOLDERS, check_environment, clean_envi
 from tacit.config.location import account_home
 from tacit.domain.errors import VerifierOutage
 from tacit.evidence.clean_copy import CleanCopy, make_copy
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.repository import WorkspaceBaseline
+
+_SYSTEM = "/usr/bin:/usr/local/bin:/bin"
+
+
+@cache
+def bubblewrap() -> str:
+    """Return the path of a bubblewrap that works here; empty if there is none."""
+    program = shutil.which("bwrap", path=_SYSTEM)
+    if program is None:
+        return ""
+    line = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--", "/bin/true"]
+    try:
+        done = subprocess.run(line, capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return program if done.returncode == 0 else ""
+
+
+def confined(
+    command: Sequence[str], *, copy: Path, workspace: Path, folder: Path, lent: Iterable[Path], hidden: Iterable[Path]
+) -> list[str]:
+    """Return the command line that runs a command in the sandbox; empty folders stand in the place of hidden ones."""
+    empty = [str(path) for path in dict.fromkeys(hidden) if path.is_dir() and path != Path("/")]
+    line = [bubblewrap(), "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/"]
+    line += ["--dev", "/dev", "--proc", "/proc"]
+    for place in empty:
+        line += ["--tmpfs", place]
+    for path in dict.fromkeys(lent):
+        hidden_away = str(path) not in empty and any(path.is_relative_to(place) for place in empty)
+        if hidden_away and path.exists() and not path.is_relative_to(workspace):
+            line += ["--ro-bind", str(path), str(path)]
+    line += ["--bind", str(copy), str(workspace)]
+    for path in dict.fromkeys(lent):
+        if path.is_relative_to(workspace):
+            line += ["--ro-bind", str(path), str(path)]
+            for name in (".cache", ".vite"):
+                line += ["--tmpfs", str(path / name)] if (path / name).is_dir() else []
+    return [*line, "--chdir", os.fspath(folder), "--", *command]
 
 
 def no_evidence(code: str, message: str, hint: str) -> NoReturn:
@@ -75,7 +116,7 @@ def _line(
     command: str, copy: CleanCopy, inside: str, *, home: Path, environment: Mapping[str, str], lent: Iterable[Path]
 ) -> tuple[Sequence[str], dict[str, str]]:
     """The command line, confined where there is a sandbox, and its environment."""
-    from tacit.providers.sandbox.check_run import bubblewrap, confined
+    from tacit.evidence.clean_run import bubblewrap, confined
 
     shell = ("/bin/sh", "-c", command)
     account = account_home()

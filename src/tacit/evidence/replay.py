@@ -31,7 +31,7 @@ from tacit.domain.sandbox import (
 )
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.evidence.deciding_files import is_of_checks
-from tacit.evidence.workspace_baseline import BaselineCheck
+from tacit.evidence.repository import BaselineCheck
 from tacit.text.exit_status import masks_exit, shows_nothing
 from tacit.text.service_commands import service_check
 from tacit.text.shell import shell_text

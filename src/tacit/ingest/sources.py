@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.extensions import load_entry_points
 from tacit.config.location import MODEL_CALL_FOLDER, project_root
 from tacit.domain.errors import InvalidTrajectory, NotFound
+from tacit.domain.extension import load_entry_points
 from tacit.domain.identity import canonical
 from tacit.domain.ports import CollectionReader, TrajectoryReader, TrajectoryStream
 from tacit.domain.stored import Bookmark, Mark

@@ -17,10 +17,9 @@ from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.care import BY_ITSELF, CareReason
 from tacit.domain.errors import NotFound, TacitError
-from tacit.domain.fact import Fact
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
-from tacit.domain.outline import CallRecord, Outline
+from tacit.domain.outline import CallRecord, Fact, Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.reach import CARD
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion

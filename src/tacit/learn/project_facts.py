@@ -14,15 +14,14 @@ from datetime import datetime
 from itertools import pairwise
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.fact import Fact, Topic
-from tacit.domain.outline import CallRecord
+from tacit.domain.outline import CallRecord, Fact, Topic
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Origin, Span
 from tacit.learn.attempt_outlines import acts, edits_files, forms_of
 from tacit.learn.fixes import SourcedCall
-from tacit.render.hook_text import ON_REQUEST, plain_line
+from tacit.render.context import ON_REQUEST, plain_line
 from tacit.text.command_forms import CommandForm
 from tacit.text.error_signatures import missing_name
 from tacit.text.programs import CHECKERS, FOLDER_FLAGS, FORMATTERS

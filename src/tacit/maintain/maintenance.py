@@ -27,6 +27,7 @@ from tacit.gate.admission import Admission, candidate_from_proposal
 from tacit.learn import friction_notes
 from tacit.maintain import composition, contradictions, mirroring, promotion, revalidation, revision
 from tacit.maintain.merging import merges, superseded
+from tacit.maintain.revalidation import look
 from tacit.maintain.status_changes import (
     LibraryView,
     Progress,
@@ -36,7 +37,6 @@ from tacit.maintain.status_changes import (
     suspended_versions,
     useless_skills,
 )
-from tacit.providers.ground import look
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext

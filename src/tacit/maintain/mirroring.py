@@ -24,8 +24,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
 from tacit.gate.content_checks import examine_version
 from tacit.gate.review_rules import check_approval
+from tacit.maintain.portability import home_store
 from tacit.maintain.promotion import HOME_LEVELS, hand_over, open_nominations, promotion_request
-from tacit.maintain.source_project import home_store
 from tacit.maintain.status_changes import apply_status_changes
 from tacit.recall import publishing
 from tacit.store import Store, queries

@@ -1,7 +1,10 @@
-"""Portability: does a skill make sense outside its project? Content → findings, and a suggested rewrite. Pure.
+"""Portability: does a skill make sense outside its project? Content → findings, and a suggested rewrite.
 
 A portable skill has placeholders for what is local: absolute paths, private hosts, names of the repository, its files and
 people, ticket keys, accounts, secrets. What is the same everywhere (`/var/log`, `~/.ssh`, `localhost:8080`) is not local.
+
+A `SourceProject` is the project that a skill comes from: its name, its identity, and the names that tie a text to it. It is
+read from the checkout's `.git` files; nothing is run. Two clones of one repository are one project.
 """
 
 from __future__ import annotations
@@ -9,14 +12,19 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
+from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
+from tacit.config.signers import Signers
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.identity import plain
+from tacit.domain.identity import digest, plain
 from tacit.domain.skill import SkillContent, SkillFile, filled_fields
 from tacit.domain.skill_fields import FieldRole, fields_with, has_role
+from tacit.store import Store, open_store
 from tacit.text.field_texts import leaf_texts
 from tacit.text.redaction import redact
 
@@ -308,3 +316,80 @@ def _name(project: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?:{spoken_of}|\b(?=(?i:{escaped})'s\b)|(?=(?<![\w.-]){escaped}/))(?P<it>(?i:{escaped}))(?![\w-]|\.\w)"
     )
+
+
+_REMOTE = re.compile(r"^\s*url\s*=\s*(?:\S*[:/])?([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)
+_MOST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceProject:
+    """A project, as far as promotion needs to know it."""
+
+    project: str = ""
+    identity: str = ""
+    """Unique per project: the repository's remote, or else the name with a digest of the folder."""
+    local: ProjectFacts = NO_PROJECT_FACTS
+
+
+def _has_file(folder: Path, path: str) -> bool:
+    """Whether a relative path is a file below a folder."""
+    try:
+        return ".." not in path.split("/") and (folder / path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def source_project(place: StoreLocation | None) -> SourceProject:
+    """Return what is known of the project that a store belongs to."""
+    if place is None:
+        return SourceProject()
+    folder = place.project
+    remotes = tuple(dict.fromkeys(_REMOTE.findall(_read(folder / ".git" / "config"))))
+    _, _, branch = _read(folder / ".git" / "HEAD").strip().partition("refs/heads/")
+    user = place.home.parent.name if place.home and place.home.name == FOLDER else ""
+    identity = remotes[0].lower() if remotes else f"{place.project_name}@{digest(str(folder))[-12:]}"
+    local = ProjectFacts(
+        project=place.project_name,
+        workspace=str(folder),
+        remotes=remotes,
+        branches=(branch,) if branch else (),
+        users=(user,) if user else (),
+        has_file=partial(_has_file, folder),
+    )
+    return SourceProject(project=place.project_name, identity=identity, local=local)
+
+
+def home_database(place: StoreLocation | None) -> Path | None:
+    """Return the path of the person's own store, which keeps what is broader than a project; None if it is this one."""
+    if place is None or place.home is None:
+        return None
+    database = place.home / DATABASE
+    if place.database != MEMORY and Path(place.database).resolve() == database.resolve():
+        return None
+    return database
+
+
+@contextmanager
+def home_store(place: StoreLocation | None, *, signers: Signers | None, create: bool = False) -> Iterator[Store | None]:
+    """Open the person's own store for a while; None where there is none, unless `create` is set."""
+    database = home_database(place)
+    if database is None or place is None or not (create or database.exists()):
+        yield None
+        return
+    if create:
+        database.parent.mkdir(parents=True, exist_ok=True)
+    store = open_store(database, home=place.home)
+    store.require_signatures(signers)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -31,7 +31,15 @@ from tacit.gate.admission import Admission
 from tacit.gate.duplicates import disagreement
 from tacit.gate.review_rules import PersonDecision
 from tacit.gate.reviews import Reviews
-from tacit.maintain.portability import SECRET, portability, suggest
+from tacit.maintain.portability import (
+    SECRET,
+    SourceProject,
+    home_database,
+    home_store,
+    portability,
+    source_project,
+    suggest,
+)
 from tacit.maintain.promotion_rules import (
     Nominee,
     PromotionReason,
@@ -47,7 +55,6 @@ from tacit.maintain.promotion_rules import (
     sessions_of,
 )
 from tacit.maintain.reason_text import sentence
-from tacit.maintain.source_project import SourceProject, home_database, home_store, source_project
 from tacit.maintain.status_changes import care_of
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext

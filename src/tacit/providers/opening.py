@@ -2,26 +2,31 @@
 
 Keys come from the environment: the provider's own variables, which its client reads by itself, or the key handed in for a
 server named by address. A key meant for one provider is never sent to another address. An installed client needs no key: it
-has the person's login. Asks nothing of anybody yet.
+has the person's login. Asks nothing of anybody yet. A `RecordedModel` answers out of files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tacit.config.environment import ClientEnvironment, client_environment
 from tacit.config.settings import ModelSettings
-from tacit.domain.errors import ConfigError, Mistake
+from tacit.domain.errors import ConfigError, Mistake, ModelOutage
+from tacit.domain.ports import Prompt, Spending
 from tacit.providers.budget import Budget, Limits, Price, UsageLedger
 from tacit.providers.client_model import CLIENTS, ClientModel
+from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from tacit.providers.recorded import RecordedModel
     from tacit.providers.remote import RemoteModel
 
 INSTALL = "pip install 'tacit[llm]', or in a checkout: pip install '.[llm]'"
@@ -45,8 +50,6 @@ def open_model(
     ledger = UsageLedger(home, limit=settings.max_tokens_per_day) if home else None
     provider, _, own_model = settings.name.partition(":")
     if provider == "recorded":
-        from tacit.providers.recorded import RecordedModel
-
         return RecordedModel(Path(own_model).expanduser())
     if client := CLIENTS.get(provider):
         return ClientModel(
@@ -157,3 +160,76 @@ def _named(name: str) -> Model:
         problem = str(error).splitlines()[0] if str(error) else "it is not known"
         hint = f"check the name and the provider's key; {_KNOWN}"
         raise ConfigError(f"{name} cannot be opened: {problem}", code="model_not_opened", hint=hint) from error
+
+
+NOT_RECORDED = "not_recorded"
+
+
+class RecordedModel:
+    """Answers from `KEY.answer.json` in a folder; without one the prompt is written to `KEY.prompt.md` there.
+
+    The key is the hash of the prompt, or of the prompt without the items that are known: an answer stays that of its session.
+    """
+
+    vendor = ""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the files of this folder, which is made where it is missing."""
+        if folder.exists() and not folder.is_dir():
+            raise Mistake(f"{folder} is not a folder", code="not_a_folder", hint="recorded:FOLDER")
+        self.name = f"recorded:{folder.name}"
+        self._folder = folder
+        self._spent = Spending()
+
+    @property
+    def spent(self) -> Spending:
+        """Tokens that the answers would have taken."""
+        return self._spent
+
+    def __enter__(self) -> RecordedModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
+        """Return the recorded answer."""
+        schema = json.dumps(prompt.schema, indent=1)
+        text = f"{prompt.instructions}\n\n## The material\n\n{prompt.material}\n\n## JSON schema of the answer\n\n{schema}\n"
+        key = _key(text)
+        if not (self._folder / f"{key}.answer.json").exists():
+            key = _key(_RECORDED.sub("", text))  # an answer stays that of its session, whatever was learned since
+        answer = self._folder / f"{key}.answer.json"
+        if not answer.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            prompt_path = self._folder / f"{key}.prompt.md"
+            prompt_path.touch(mode=0o600)  # it holds what was said and done in a session
+            prompt_path.write_text(text, encoding="utf-8")
+            raise ModelOutage(
+                f"no answer is recorded for {key}",
+                code=NOT_RECORDED,
+                hint=f"read {key}.prompt.md and write {key}.answer.json beside it",
+            )
+        try:
+            found = json.loads(answer.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ModelOutage(
+                f"{answer.name} is not JSON", code="bad_recording", hint="correct or delete it"
+            ) from error
+        if not isinstance(found, dict):
+            raise ModelOutage(f"{answer.name} is not an object", code="bad_recording", hint="correct or delete it")
+        spent = Spending(
+            calls=1,
+            input_tokens=estimate_tokens(text),
+            output_tokens=estimate_tokens(json.dumps(found, ensure_ascii=False)),
+        )
+        self._spent = self._spent + spent
+        return found
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+_RECORDED = re.compile(r"(?<=^<record>\n)(?:known: [^\n]*\n)+\n|^known: [^\n]*\n", re.MULTILINE)
+"""The lines of a prompt that say what is learned already."""

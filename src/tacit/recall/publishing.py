@@ -27,7 +27,7 @@ from tacit.evidence.reliability import reliability, reliability_score
 from tacit.evidence.usage import changes_prominence, importance_of, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
-from tacit.render.hook_text import LINE_KINDS, hook_text, pointer_line
+from tacit.render.context import LINE_KINDS, hook_text, pointer_line
 from tacit.store import Store
 from tacit.store.connection import MEMORY
 from tacit.store.queries import parts_of

@@ -6,10 +6,15 @@ in which case to act, what to do, how to check that it worked, and what went wro
 the least needed first, and says which; it never breaks a text in the middle. Steps that do not fit are told
 without most of their calls, and all or not at all. A norm or preference without its rule would be
 an empty shell: it is shown with that or not at all. Cues are for recall alone and never shown.
+
+Hooks show lessons, rules and facts as plain lines without tags instead (`hook_text`), and one line of a skill whose steps do
+not fit. A line says one thing in at most 60 tokens; more is had on request. Rules have a bullet of their own, so that nobody
+takes a sentence for a command.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +22,7 @@ from typing import TypeVar
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
+from tacit.domain.reach import CARD
 from tacit.domain.selection import StaticSkill
 from tacit.domain.skill import (
     RULE_KINDS,
@@ -337,3 +343,60 @@ def _pages(passage: Passage) -> str:
         several = passage.last_page > passage.first_page
         return f"pp. {passage.first_page}–{passage.last_page}" if several else f"p. {passage.first_page}"
     return f"line {passage.line}" if passage.line else ""
+
+
+LINE_CHARACTERS = 240
+ON_REQUEST = "- less often: "
+"""How the line of the card begins that no session starts with: commands that few sessions need."""
+LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
+"""Kinds that are shown as lines."""
+_DETAILS = " (tacit skills show {})"
+_FIX = "**Fix.**"
+_CODE = re.compile(r"`([^`]+)`")
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+
+
+def hook_text(content: SkillContent) -> str:
+    """Return the lines of a skill of one of the `LINE_KINDS`."""
+    if content.kind is Kind.FACT and content.name == CARD:
+        shown = (line for line in content.body.splitlines() if not line.startswith(ON_REQUEST))
+        lines = (plain_line(line).removeprefix("- ") for line in shown)
+        return "\n".join(f"- {line}" for line in lines if line)
+    described, advice = plain_line(content.description), plain_line(_advice(content))
+    line = described if _holds(described, advice) else f"{described} {advice}"
+    bullet = "•" if content.kind in RULE_KINDS else "-"
+    return f"{bullet} {line}" if len(line) <= LINE_CHARACTERS else f"{bullet} {_shortened(line, content.name)}"
+
+
+def pointer_line(content: SkillContent) -> str:
+    """Return one line on a skill whose steps have no space: what it does, and how to see the steps."""
+    described, more = plain_line(content.description), _DETAILS.format(plain_line(content.name))
+    whole = f"{described}{more}"
+    return f"- {whole}" if len(whole) <= LINE_CHARACTERS else f"- {_shortened(described, content.name)}"
+
+
+def _shortened(line: str, name: str) -> str:
+    more = _DETAILS.format(plain_line(name))
+    return f"{line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
+
+
+def plain_line(text: str) -> str:
+    """Return a text on one line, without invisible characters and without anything like a tag: no frame is around it."""
+    return _TAG.sub("&lt;", shown_line(text))
+
+
+def _advice(content: SkillContent) -> str:
+    """Return what to do, where the description may only say when: the fix, the first paragraph, or the first step."""
+    if content.body.startswith("**") and _FIX not in content.body:
+        return ""  # what was read of a session: the description says all, the body why
+    advised = content.body.partition(_FIX)[2] or content.body
+    paragraph = next((part for part in advised.strip().split("\n\n") if not part.startswith("#")), "")
+    return paragraph or (content.steps[0].text if content.steps else "")
+
+
+def _holds(described: str, advice: str) -> bool:
+    """Whether the description holds the advice: its commands, or, where it has none, its words."""
+    commands = set(_CODE.findall(advice))
+    if commands:
+        return commands <= set(_CODE.findall(described))
+    return advice.casefold().rstrip(".") in described.casefold()

@@ -20,9 +20,9 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store.connection import Connection
+from tacit.store.encoding import FINENESS, check_length, direction_of
 from tacit.store.rows import Values
 from tacit.store.skills import Skills
-from tacit.store.vector_codes import FINENESS, check_length, direction_of
 
 if TYPE_CHECKING:
     from tacit.store.vectors import Vectors

@@ -17,9 +17,9 @@ from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store import invariants
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
+from tacit.store.encoding import LAST_ROW, Range, encode_vectors, gaps
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
-from tacit.store.vector_codes import LAST_ROW, Range, encode_vectors, gaps
 
 if TYPE_CHECKING:
     from tacit.store.vector_search import VectorSearch

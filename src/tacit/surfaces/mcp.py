@@ -22,8 +22,8 @@ from tacit import render
 from tacit.api import Tacit
 from tacit.config.checkout import workspace
 from tacit.config.environment import UserEnvironment
-from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
+from tacit.domain.extension import extension_classes
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent

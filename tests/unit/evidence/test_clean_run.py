@@ -20,9 +20,8 @@ from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Use
 from tacit.domain.ports import Check
 from tacit.evidence.clean_copy import CleanCopy, make_copy
-from tacit.evidence.repository import begun_with
+from tacit.evidence.repository import WorkspaceBaseline, begun_with
 from tacit.evidence.verifiers.checks import Command, Tests
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
 from tests.raising import raises
 
 NOW = datetime.now(UTC)

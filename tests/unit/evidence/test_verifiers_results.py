@@ -17,9 +17,9 @@ from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.evidence.replay import Replay
+from tacit.evidence.repository import WorkspaceBaseline
 from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Person, Postconditions, State, Tests, is_own
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
 from tests.e2e.service import Service
 from tests.raising import raises
 

@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tacit.domain.fact import Fact, Topic
-from tacit.domain.outline import CallRecord
+from tacit.domain.outline import CallRecord, Fact, Topic
 from tacit.domain.scope import Scope
 from tacit.domain.trajectory import Origin
 from tacit.learn.fixes import SourcedCall
 from tacit.learn.project_facts import MAX_SELDOM_TOKENS, MAX_TOKENS, card_candidate, facts_card, project_facts
-from tacit.render.hook_text import ON_REQUEST, hook_text
+from tacit.render.context import ON_REQUEST, hook_text
 from tacit.text.words import estimate_tokens
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)

@@ -22,7 +22,7 @@ from tacit.learn.reading.digest import MAX_PARTS, MAX_TOKENS, SessionRecord, dig
 from tacit.learn.reading.proposals import RecordCheck, RefusedProposal, SupportedProposal, parse_answer
 from tacit.learn.reading.reader import StoredAnswer
 from tacit.providers.budget import Limits
-from tacit.providers.recorded import RecordedModel
+from tacit.providers.opening import RecordedModel
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
 from tests.scripted_model import ScriptedModel

@@ -18,8 +18,7 @@ from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillSt
 from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
 from tacit.maintain import revalidation
-from tacit.maintain.revalidation import drift, requirements_of
-from tacit.providers.ground import FoundRequirements, Requirements
+from tacit.maintain.revalidation import FoundRequirements, Requirements, drift, requirements_of
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW, later

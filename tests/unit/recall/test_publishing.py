@@ -18,7 +18,7 @@ from tacit.domain.trajectory import Origin
 from tacit.recall import publishing
 from tacit.recall.call_warnings import FILE, CallWarnings
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, embedding_texts
-from tacit.render.hook_text import LINE_CHARACTERS, ON_REQUEST
+from tacit.render.context import LINE_CHARACTERS, ON_REQUEST
 from tacit.store import Store, open_store
 from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, content, put_version, step_to

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.fact import Fact, Topic
+from tacit.domain.outline import Fact, Topic
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.learn.project_facts import MAX_TOKENS, facts_card
-from tacit.render.hook_text import LINE_CHARACTERS, LINE_KINDS, hook_text
+from tacit.render.context import LINE_CHARACTERS, LINE_KINDS, hook_text
 from tacit.text.words import estimate_tokens
 
 ONE_LINE = sorted(LINE_KINDS - {Kind.FACT})

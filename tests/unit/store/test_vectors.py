@@ -19,9 +19,9 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.store import Store, open_store
 from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.encoding import codes_of, direction_of, similarity
 from tacit.store.schema import MIGRATIONS, migrate
 from tacit.store.tables import Tables
-from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tacit.store.vector_search import VectorSearch
 from tacit.store.vectors import Vectors
 from tests.raising import raises

@@ -28,8 +28,8 @@ from tacit.domain.skill import SkillContent
 from tacit.evidence.clean_run import SIGNAL_BASE, no_evidence, run, run_in_clean_copy
 from tacit.evidence.plain_checks import not_plain, plain_check
 from tacit.evidence.replay import checks_of, filled
+from tacit.evidence.repository import BaselineCheck, WorkspaceBaseline
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, ran_nothing, read_bytes
-from tacit.evidence.workspace_baseline import BaselineCheck, WorkspaceBaseline
 from tacit.text.exit_status import masks_exit, shows_nothing
 from tacit.text.service_commands import ServiceCheck, ServiceKind, request_state, service_check
 from tacit.text.shell import parse_command

@@ -19,6 +19,7 @@ from tacit.domain.ports import Verifier
 from tacit.domain.skill import SkillContent
 from tacit.evidence.plain_checks import COUNTS, why_not_whole
 from tacit.evidence.replay import Replay
+from tacit.evidence.repository import WorkspaceBaseline
 from tacit.evidence.verifiers.checks import (
     CIResult,
     Command,
@@ -30,7 +31,6 @@ from tacit.evidence.verifiers.checks import (
     own_checks,
     weakness,
 )
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -39,7 +39,7 @@ from tacit.features.cards.folder import BELOW, CardFolder, SyncPlan, plan_import
 from tacit.features.cards.index_page import IndexContent, index_page
 from tacit.features.cards.scores import GONE, Score, counted, scores
 from tacit.gate.content_checks import findings_against_quoting
-from tacit.maintain.source_project import home_store
+from tacit.maintain.portability import home_store
 from tacit.store import Store
 
 if TYPE_CHECKING:

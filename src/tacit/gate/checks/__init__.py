@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from tacit.config.extensions import load_entry_points
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake, Outage
+from tacit.domain.extension import load_entry_points
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 

@@ -33,8 +33,8 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
+from tacit.evidence.repository import WorkspaceBaseline
 from tacit.evidence.verifiers.checks import Command
-from tacit.evidence.workspace_baseline import WorkspaceBaseline
 from tacit.ingest.sources import read
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, command_options

@@ -35,8 +35,8 @@ from tacit.ingest.sources import (
     transcripts,
 )
 from tacit.learn.learning_report import LearningReport
+from tacit.maintain.portability import home_database
 from tacit.maintain.reason_text import stored_reason
-from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.tend import settled_lines

@@ -17,9 +17,9 @@ from tacit.domain.scope import Level, Scope
 from tacit.gate.review_rules import PersonDecision, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.mirroring import purged_but_at_home
+from tacit.maintain.portability import home_database
 from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
 from tacit.maintain.reason_text import sentence, sentences
-from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, by_option, command_options
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, fields, safe
 from tacit.surfaces.cli.review import confirmed

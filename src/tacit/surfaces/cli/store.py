@@ -18,7 +18,7 @@ from tacit.domain.stored import Damage
 from tacit.ingest import journal
 from tacit.maintain import exports
 from tacit.maintain.mirroring import purged_but_at_home
-from tacit.maintain.source_project import home_database
+from tacit.maintain.portability import home_database
 from tacit.store import restore as purge_plan
 from tacit.store import restore as restore_backups
 from tacit.store.connection import StoreDamaged

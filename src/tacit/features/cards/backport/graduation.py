@@ -34,8 +34,7 @@ from tacit.features.cards.card import Backport, Card, CardStatus, Signal, Signal
 from tacit.features.cards.card_records import backport_id, renewed, unused_id
 from tacit.features.cards.card_signals import new_signal
 from tacit.features.cards.cards import Cards
-from tacit.maintain.portability import ProjectFacts
-from tacit.maintain.source_project import source_project
+from tacit.maintain.portability import ProjectFacts, source_project
 from tacit.render.safe_files import place as put
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from tacit.features.cards.listing import LIMIT, CardFilters, list_cards
 from tacit.features.cards.recording import Recorder, RecordResult
 from tacit.features.cards.recording import record as record_payload
 from tacit.features.cards.rubric import judge
-from tacit.maintain.source_project import source_project
+from tacit.maintain.portability import source_project
 from tacit.render.safe_files import is_link, is_there
 from tacit.surfaces.cli.context import CommandContext, clean
 

@@ -22,7 +22,7 @@ from tacit.features.cards.cards import Cards, shared_folder
 from tacit.features.cards.commands import card_options, deck_of, location_fields, print_json, problems_of
 from tacit.features.cards.scores import MIN_SCORE
 from tacit.maintain.exports import export
-from tacit.maintain.source_project import home_database, source_project
+from tacit.maintain.portability import home_database, source_project
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SCOPES = click.Choice(["project", "portable"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.providers.ground import Requirements, look
+from tacit.maintain.revalidation import Requirements, look
 
 
 def test_what_is_there_is_found_and_what_is_not_is_left_out(tmp_path: Path) -> None:
