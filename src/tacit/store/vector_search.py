@@ -219,7 +219,7 @@ class VectorSearch:
 
 
 def exact(codes: Codes, direction: Sequence[float]) -> list[float]:
-    """Cosines of stored vectors and a query's direction in full precision, equal to `vector_codes.similarity`."""
+    """Cosines of stored vectors and a query's direction in full precision, equal to `encoding.similarity`."""
     wide = codes.astype(numpy.float64)
     near = (wide * numpy.array(direction)).sum(axis=1) / numpy.sqrt((wide * wide).sum(axis=1))
     return [round(each, FINENESS) for each in near.tolist()]
