@@ -80,6 +80,10 @@ class About(StrEnum):
     """What the version relies on in its environment, as observed; `text` is the record of it."""
     FRICTION = "friction"
     """A run had a problem at a step of the version; `other` is the trajectory, `text` the record of it."""
+    FOLD = "fold"
+    """The version waits out of the way in the review queue; `text` says why, and an empty `text` ends that."""
+    DUPLICATE = "duplicate"
+    """`other` was closed as a duplicate of the skill, and what it rests on counts for the skill; `text` says why."""
     VALIDATION = "validation"
     """The version was tried again; `text` is the result."""
 

@@ -117,6 +117,10 @@ class GateReason(StrEnum):
         "forecast_answered",
         "{person} would reject it ({sure} sure, gate `{gate}`), and lets the forecast answer",
     )
+    FORECAST_MERGED = (
+        "forecast_merged",
+        "`{given}` repeats `{name}`: {person} would reject it ({sure} sure), and lets the forecast answer",
+    )
     SEEN_AGAIN = "seen_again", "seen again since the forecast answered"
     # why the policy does not accept something without a person
     PERSON_DECIDES = "person_decides", "the policy leaves every decision to a person"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,11 +13,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tacit.config.location import is_tracked
-from tacit.domain.errors import TacitError
+from tacit.domain.errors import NotFound, TacitError
+from tacit.domain.ledger import About
+from tacit.domain.lifecycle import CodedReason, Status, parse_reasons
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
+from tacit.gate.findings import GateReason
+from tacit.gate.review_rules import has_reason
+from tacit.store import Store
 from tacit.store.context import StoreContext
 from tacit.text.error_signatures import shows_failure, telling_lines
 from tacit.text.shell import parse_command
@@ -61,33 +67,67 @@ class Snippet:
 class Support:
     """What a version rests on."""
 
-    attempts: int
+    sessions: frozenset[str]
+    """The sessions that show it."""
     snippets: tuple[Snippet, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
 
-def attempts_behind(context: StoreContext, version: SkillVersion) -> int:
-    """Count the attempts that the gate saw behind a version."""
-    seen = {
-        identity for verdict in context.store.verdicts(version_id=version.id) for identity in verdict.trajectory_ids
-    }
-    return len(seen.union(version.provenance.trajectory_ids))
+def sessions_behind(context: StoreContext, version: SkillVersion) -> frozenset[str]:
+    """Return the sessions that the gate saw behind a version, and behind what was closed as a duplicate of its skill.
+
+    A subagent's session counts as that of the agent that started it.
+    """
+    store, seen = context.store, _attempts_behind(context.store, version)
+    for remark in store.remarks(version.skill_id, about=About.DUPLICATE):
+        with suppress(NotFound):  # purged since
+            last = store.transitions(remark.other)[-1]
+            if has_reason(last, GateReason.FORECAST_MERGED):  # not undone
+                seen |= _attempts_behind(store, store.version(remark.other).version)
+    return frozenset(_session_of(store, identity) for identity in seen)
+
+
+def _attempts_behind(store: Store, version: SkillVersion) -> set[str]:
+    verdicts = store.verdicts(version_id=version.id)
+    return {*version.provenance.trajectory_ids, *(each for verdict in verdicts for each in verdict.trajectory_ids)}
+
+
+def _session_of(store: Store, trajectory_id: str) -> str:
+    with suppress(NotFound):  # it was pruned, or is in another store
+        episode = store.episode(trajectory_id)
+        return episode.parent_session_id or episode.session_id or trajectory_id
+    return trajectory_id
+
+
+def folded_away(context: StoreContext) -> dict[str, CodedReason]:
+    """Return the waiting versions that were folded away, each with the reason.
+
+    A fold ends where somebody unfolds or decides on the version, and where more sessions show it than then.
+    """
+    store, found = context.store, dict[str, CodedReason]()
+    for remark in {each.subject: each for each in store.remarks(about=About.FOLD)}.values():
+        stored, reason = store.version(remark.subject), next(iter(parse_reasons(remark.text) or ()), None)
+        if not reason or stored.status is not Status.CANDIDATE or store.transitions(remark.subject)[-1].at > remark.at:
+            continue
+        if len(sessions_behind(context, stored.version)) <= int(reason.values.get("sessions", 0)):
+            found[remark.subject] = reason
+    return found
 
 
 def by_support(
     context: StoreContext, waiting: Sequence[StoredVersion]
 ) -> tuple[list[StoredVersion], list[StoredVersion]]:
-    """Return what waits, what most attempts show first, rules before lessons, older before newer; and the weak ones apart.
+    """Return what waits, what most sessions show first, rules before lessons, older before newer; and the weak ones apart.
 
-    Weak is what one attempt alone shows and is not a person's rule, and what its own text makes doubtful.
+    Weak is what one session alone shows and is not a person's rule, and what its own text makes doubtful.
     """
-    attempts = {stored.version.id: attempts_behind(context, stored.version) for stored in waiting}
+    sessions = {stored.version.id: len(sessions_behind(context, stored.version)) for stored in waiting}
 
     def sort_key(stored: StoredVersion) -> tuple[int, int, int]:
-        return -attempts[stored.version.id], kind_rank(stored), stored.sequence
+        return -sessions[stored.version.id], kind_rank(stored), stored.sequence
 
     def is_weak(stored: StoredVersion) -> bool:
-        alone = stored.version.content.kind not in (Kind.NORM, Kind.PREFERENCE) and attempts[stored.version.id] < 2
+        alone = stored.version.content.kind not in (Kind.NORM, Kind.PREFERENCE) and sessions[stored.version.id] < 2
         return alone or any(_doubts_of_text(stored.version))
 
     ordered = sorted(waiting, key=sort_key)
@@ -138,7 +178,7 @@ def support_of(context: StoreContext, version: SkillVersion) -> Support:
             continue
     doubts = [*_doubts_of_text(version), *_doubts_of_fix(version, loaded)]
     return Support(
-        attempts=attempts_behind(context, version),
+        sessions=sessions_behind(context, version),
         snippets=tuple(_snippets(version, loaded)),
         doubts=tuple(dict.fromkeys(doubts)),
     )

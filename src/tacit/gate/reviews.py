@@ -45,6 +45,7 @@ from tacit.gate.review_rules import (
     unbound_findings,
     unlocked_tools,
 )
+from tacit.gate.review_sources import folded_away
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
@@ -187,14 +188,15 @@ class Reviews:
         return self._decide_all([*used, *waiting], by=by)
 
     def undoable(self, reference: str) -> list[Transition]:
-        """Return the last change to a skill, or of several with one name to the one changed last.
+        """Return the last change to a skill, or of several with one name to the one changed last; none where it was folded.
 
         Raises `Mistake` if it cannot be undone.
         """
-        store, stored = self._store, queries.find(self._store, reference)
-        skills = dict.fromkeys((stored.skill.id, *(each.skill.id for each in store.catalogue(name=reference))))
-        versions = [each.version.id for skill_id in skills for each in store.versions(skill_id)]
-        newest = sorted((m for each in versions for m in store.transitions(each)), key=lambda move: move.at)[::-1]
+        versions = self._versions_of(reference)
+        if not versions.isdisjoint(folded_away(self._context)):
+            return []
+        newest = [move for each in versions for move in self._store.transitions(each)]
+        newest.sort(key=lambda move: move.at, reverse=True)
         # A rollback and an invalidation change several versions at once.
         codes = [code for code in (GateReason.ROLLED_BACK, GateReason.INVALID) if has_reason(newest[0], code)]
 
@@ -210,10 +212,19 @@ class Reviews:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back.
 
         Each version gets its earlier status, but one that was trusted comes back on trial: trust is earned. A version that
-        was just made has no earlier status: it is rejected, or retired where the policy had accepted it.
+        was just made has no earlier status: it is rejected, or retired where the policy had accepted it. What was folded
+        away waits with the others again.
         """
         with self._store.transaction():
+            for each in self._versions_of(reference).intersection(folded_away(self._context)):
+                self.fold(each, by=by)
+                return []
             return [self._undo(move, by=by) for move in self.undoable(reference)]
+
+    def _versions_of(self, reference: str) -> set[str]:
+        """Return the ids of all versions of the skills that a reference may mean."""
+        named = [queries.find(self._store, reference), *self._store.catalogue(name=reference)]
+        return {each.version.id for stored in named for each in self._store.versions(stored.skill.id)}
 
     def _undo(self, move: Transition, *, by: str) -> Transition:
         stored, reason = self._store.version(move.version_id), coded(GateReason.UNDONE, why=move.reason[:400])
@@ -237,6 +248,26 @@ class Reviews:
             # A pinned skill is always shown, also in control runs.
             publishing.rerender_skill(self._store, remark.subject)
         return remark
+
+    def fold(self, version_id: str, *, by: str, reason: CodedReason | None = None) -> Remark:
+        """Fold a waiting version away in the queue for a reason, or without one no longer. Nothing is decided on it."""
+        text, at = str(reason or ""), self._context.now()
+        remark = Remark(subject=version_id, about=About.FOLD, by=by, at=at, text=text)
+        self._store.add(remark)
+        return remark
+
+    def close_duplicate(self, version_id: str, known: StoredVersion, *, by: str, reason: CodedReason) -> Transition:
+        """Reject a waiting version as a duplicate of a known skill, for which its sessions count from now on.
+
+        The skill's text, origins and status stay as they are; undoing the rejection ends the counting.
+        """
+        at, text = self._context.now(), str(reason)
+        with self._store.transaction():
+            move = self.decide(version_id, PersonDecision.REJECT, by=by, reason=reason)
+            self._store.add(
+                Remark(subject=known.skill.id, about=About.DUPLICATE, by=by, at=at, other=version_id, text=text)
+            )
+        return move
 
     def set_importance(self, reference: str, importance: float, *, by: str) -> Remark:
         """Store how much a skill matters, 0 to 1: it counts from now on in place of what it would have by itself."""

@@ -31,7 +31,7 @@ from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
 from tacit.text.words import terms
 
-HISTORY_REMARKS = (About.PIN, About.IMPORTANCE, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
+HISTORY_REMARKS = frozenset(About) - {About.CONTRACT}
 """Remarks that a history shows; contracts are recorded at every examination and are of no interest to a reader."""
 
 
@@ -111,12 +111,19 @@ def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -
             events.append(HistoryEvent(at=move.at, what=what, why=move.reason, by=by, version_id=version.id))
     for remark in (remark for subject in subjects for remark in store.remarks(subject)):
         if remark.about in HISTORY_REMARKS:
-            pin = "pinned" if remark.text else "no longer pinned"
-            what = pin if remark.about is About.PIN else str(remark.about)
+            what = _SET_OR_ENDED.get((remark.about, bool(remark.text)), str(remark.about))
             why = _remark_words(remark.text)[:200]
             events.append(HistoryEvent(at=remark.at, what=what, why=why, by=remark.by, version_id=remark.subject))
     events += [event for extension in extensions for event in extension.history(subjects)]
     return grouped(events)
+
+
+_SET_OR_ENDED = {
+    (About.PIN, True): "pinned",
+    (About.PIN, False): "no longer pinned",
+    (About.FOLD, True): "folded away",
+    (About.FOLD, False): "unfolded",
+}
 
 
 def _remark_words(text: str) -> str:

@@ -94,7 +94,8 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     if waits and apart and _written_at(library.store, given):
         return None  # a person's draft is not set aside before it is reviewed
     if waits and kept.status in RECALLABLE and adds_nothing(given.version.content, kept.version.content):
-        reason = coded(CareReason.SUPERSEDED_BY_SKILL, name=kept.version.name, similarity=pair.similarity)
+        known = kept.version
+        reason = coded(CareReason.SUPERSEDED_BY_SKILL, name=known.name, id=known.id, similarity=pair.similarity)
         return next(_set_aside(library, given, [reason], kind=CareKind.SUPERSEDED), None)
     for parent, child in ((given, kept), (kept, given)):
         if any(parent.version.id in each.version.parents for each in library.skills[child.skill.id]):

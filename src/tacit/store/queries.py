@@ -23,7 +23,7 @@ NEIGHBOURS = 12
 SET_ASIDE_REASONS = (
     *("same_as", "superseded_by_", "merged_into"),
     *("says the same as ", "superseded by ", "merged into "),  # stored before reasons had codes
-    "forecast_answered: ",
+    *("forecast_answered: ", "forecast_merged: "),
 )
 """How the reason begins where a version was set aside because another one covers it, or by the forecast of a person, not
 because a person rejected it: new evidence for it waits for review."""

@@ -148,7 +148,7 @@ def waiting(memory: Tacit, kind: Kind) -> SkillVersion:
 def test_a_rule_rests_on_what_the_person_said(memory: Tacit) -> None:
     learn(memory, session(1, bash("touch a"), say("Never commit to main."), bash("ls")))
     support = support_of(memory.context, waiting(memory, Kind.NORM))
-    assert (support.attempts, support.doubts) == (1, ())
+    assert (len(support.sessions), support.doubts) == (1, ())
     assert [(each.who, each.text) for each in support.snippets] == [("person", "Never commit to main.")]
 
 
@@ -170,7 +170,7 @@ def test_each_line_of_the_project_card_rests_on_the_part_of_a_command_that_shows
 def test_a_lesson_rests_on_the_failed_call_and_the_fix(memory: Tacit) -> None:
     learn(memory, *map(fixed_session, (1, 2, 3)))
     support = support_of(memory.context, waiting(memory, Kind.LESSON))
-    assert support.attempts == 3
+    assert len(support.sessions) == 3
     assert len(support.snippets) == 3
     assert any(each.failed for each in support.snippets)
     assert support.doubts == ()

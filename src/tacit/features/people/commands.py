@@ -15,7 +15,7 @@ from tacit.features.people.calibration import Bin, Track
 from tacit.features.people.decisions import People, Queued
 from tacit.features.people.forecast import ConflictKind, describe
 from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast
-from tacit.features.people.proxy import LEAST_CONFIDENCE, USUAL_CONFIDENCE, Gate, allow, permissions, record_of
+from tacit.features.people.proxy import LEAST_CONFIDENCE, USUAL_CONFIDENCE, allow, parse_gate, permissions, record_of
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.report import fields
 
@@ -26,7 +26,7 @@ SHOWN = 10
 @click.command(hidden=True, short_help="Show what a person is expected to decide")
 @click.argument("person", required=False, default="")
 @click.option(
-    "--answer", metavar="GATES", help="Let the forecast turn away: weak, duplicate, both with a comma, or none."
+    "--answer", metavar="GATES", help="Let the forecast answer: weak=fold, duplicate=merge, or =reject; or none."
 )
 @click.option(
     "--above",
@@ -41,8 +41,9 @@ def forecast(ctx: CommandContext, *, person: str, answer: str | None, above: flo
     Lists what waits for review in the order of the forecasts, the latest forecasts with their outcome, and how often
     forecasts of each confidence came true. Forecasts change nothing; people decide, and agents do not see them.
 
-    With --answer you let the forecast of you reject weak candidates or duplicates after sessions, never approve anything. Each
-    answer is marked and undone by `tacit undo NAME`; some are left to you, and where your answers differ too often it stops.
+    With --answer you let the forecast of you answer after sessions, such as weak=fold,duplicate=merge: weak candidates are
+    folded away in the review, duplicates closed and counted for what they repeat; =reject rejects either. It never approves.
+    Each answer is marked and undone by `tacit undo NAME`; some are left to you, and where you differ too often it stops.
     """
     ctx.caller.require_person("forecast")
     people = People(ctx.memory)
@@ -71,13 +72,12 @@ def _allow(ctx: CommandContext, person: str, answer: str, above: float) -> None:
     """Store which gates the forecast may answer at."""
     words = [] if answer == "none" else [word.strip() for word in answer.split(",")]
     try:
-        gates = [Gate(word) for word in words]
+        gates = dict(map(parse_gate, words))
     except ValueError as error:
-        raise Mistake(
-            f"--answer {answer!r} is not known", code="unknown_gate", hint="weak, duplicate or none"
-        ) from error
+        hint = "weak=fold, weak=reject, duplicate=fold, duplicate=merge, duplicate=reject, or none"
+        raise Mistake(f"--answer {answer!r} is not known", code="unknown_gate", hint=hint) from error
     made = allow(ctx.memory, person, gates, above)
-    line = f"The forecast rejects {' and '.join(made.gates)} candidates for you from {above:.0%} on."
+    line = f"The forecast answers for you from {above:.0%} on: {', '.join(made.gates)}."
     ctx.report(_answers(ctx, person), line if gates else "The forecast answers nothing.")
 
 
@@ -130,8 +130,8 @@ def _show(
     answers = _answers(ctx, name)
     if answers["gates"]:
         state = "stopped, because too many were wrong" if answers["stopped"] else f"from {answers['confidence']:.0%} on"
-        counts = f"{len(answers['answered'])} rejected, {answers['undone']} undone"
-        console.print(f"The forecast answers for {' and '.join(answers['gates'])} candidates, {state}: {counts}.")
+        counts = f"{len(answers['answered'])} answered, {answers['undone']} undone"
+        console.print(f"The forecast answers {', '.join(answers['gates'])}, {state}: {counts}.")
     if not seen:
         console.print(
             "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit moments intake TASK[/bold]."
@@ -168,27 +168,14 @@ def _calibration(bins: Sequence[Bin]) -> Table:
 
 def _record(record: Track) -> dict[str, Any]:
     bins = [
-        {
-            "from": each.low,
-            "to": each.high,
-            "forecasts": each.count,
-            "hits": each.hits,
-            "mean_confidence": each.mean_confidence,
-            "accuracy": each.accuracy,
-            "interval": each.interval,
-        }
+        {"from": each.low, "to": each.high, "forecasts": each.count}
+        | fields(each, "hits", "mean_confidence", "accuracy", "interval")
         for each in record.bins
     ]
     return {
         "forecasts": record.forecasts,
         "said": record.given,
-        "hits": record.hits,
-        "accuracy": record.accuracy,
-        "lately": record.lately,
-        "brier": record.brier,
-        "surprises": record.surprises,
-        "sure": record.sure,
-        "sure_hits": record.sure_hits,
+        **fields(record, "hits", "accuracy", "lately", "brier", "surprises", "sure", "sure_hits"),
         "calibration": bins,
     }
 
@@ -198,26 +185,13 @@ def _queued(each: Queued) -> dict[str, Any]:
     return {
         "version_id": each.stored.version.id,
         "name": each.stored.version.name,
-        "prior": known.prior,
-        "prior_confidence": known.prior_confidence,
-        "posterior": known.posterior,
-        "posterior_confidence": known.posterior_confidence,
-        "stirred": known.stirred,
+        **fields(known, "prior", "prior_confidence", "posterior", "posterior_confidence", "stirred"),
         "not_known": known.why_not,
         "conflict": {"kind": conflict.kind, "told": conflict.description} if conflict else None,
-        "reasons": [{"key": one.key, "response": one.response, "at": one.at} for one in known.reasons],
+        "reasons": [fields(one, "key", "response", "at") for one in known.reasons],
         "shown": each.shown,
     }
 
 
 def _came(each: Forecast) -> dict[str, Any]:
-    return {
-        "key": each.key,
-        "at": each.at,
-        "sort": each.sort,
-        "posterior": each.posterior,
-        "posterior_confidence": each.posterior_confidence,
-        "actual": each.actual,
-        "surprise": each.surprise,
-        "shown": each.shown,
-    }
+    return fields(each, "key", "at", "sort", "posterior", "posterior_confidence", "actual", "surprise", "shown")

@@ -18,9 +18,9 @@ from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mi
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import WAITING, CodedReason, Status, Transition, coded
 from tacit.domain.stored import StoredVersion
-from tacit.gate.findings import GateReason
+from tacit.gate.findings import GateReason, reason_sentence
 from tacit.gate.review_rules import PersonDecision, unconfirmed_values
-from tacit.gate.review_sources import by_support, group_alike, kind_rank
+from tacit.gate.review_sources import by_support, folded_away, group_alike, kind_rank
 from tacit.maintain.archive import newest_skills
 from tacit.maintain.exports import export
 from tacit.store import queries
@@ -304,14 +304,25 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion], sugges
     if not waiting:
         yield "Nothing waits for review."
         return
-    strong, weak = by_support(ctx.memory.context, waiting)
-    if len(waiting) <= _FOLDED_FROM:
-        strong, weak = [*strong, *weak], []
+    folds = folded_away(ctx.memory.context)
+    strong, weak = _split(ctx, waiting, folds)
     yield from skill_lines([(stored, Reliability()) for stored in strong], width=ctx.console.width)
-    if weak:
-        names = ", ".join(safe(stored.version.name) for stored in weak)
-        yield f"\n[dim]{counted(len(weak), 'weaker one')}, seen once or doubtful: {names}[/dim]"
+    unfolded = [safe(stored.version.name) for stored in weak if stored.version.id not in folds]
+    if unfolded:
+        yield f"\n[dim]{counted(len(unfolded), 'weaker one')}, seen once or doubtful: {', '.join(unfolded)}[/dim]"
+    for stored in weak[len(unfolded) :]:
+        why = safe(reason_sentence(folds[stored.version.id]))
+        yield f"[dim]Folded away: {safe(stored.version.name)}: {why}. tacit undo {safe(stored.version.name)}[/dim]"
     yield "\nWaiting for review. Run [bold]tacit review NAME[/bold] in a terminal."
+
+
+def _split(
+    ctx: CommandContext, waiting: Sequence[StoredVersion], folds: Collection[str]
+) -> tuple[list[StoredVersion], list[StoredVersion]]:
+    """Return what is reviewed page by page, and what is folded: the weak ones of many, and last what was folded away."""
+    strong, weak = by_support(ctx.memory.context, [each for each in waiting if each.version.id not in folds])
+    away = [each for each in waiting if each.version.id in folds]
+    return ([*strong, *weak], away) if len(waiting) <= _FOLDED_FROM else (strong, [*weak, *away])
 
 
 def _confirm_approval(
@@ -369,20 +380,26 @@ def _newest_waiting(ctx: CommandContext, reference: str) -> str:
 def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str, total: int = 0) -> bool:
     """Show and ask about what waits, page by page; return False where the person quits before the end.
 
-    `total` is how many wait where these are not all.
+    `total` is how many wait in the queue that these are of.
     """
-    return Sitting(ctx, waiting, by=by, total=total or len(waiting)).run()
+    folds = folded_away(ctx.memory.context) if total else {}  # what a person names is shown
+    return Sitting(ctx, waiting, by=by, total=total or len(waiting), folds=folds).run()
 
 
 class Sitting:
     """A person's way through what waits: one page for each version, or for several that are alike, and the weak ones last."""
 
-    def __init__(self, ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str, total: int) -> None:
-        self._ctx, self._by, self._total = ctx, by, total
-        strong, weak = by_support(ctx.memory.context, waiting)
-        if len(waiting) <= _FOLDED_FROM:
-            strong, weak = [*strong, *weak], []
-        self._folded = weak
+    def __init__(
+        self,
+        ctx: CommandContext,
+        waiting: Sequence[StoredVersion],
+        *,
+        by: str,
+        total: int,
+        folds: Mapping[str, CodedReason],
+    ) -> None:
+        self._ctx, self._by, self._total, self._folds = ctx, by, total, folds
+        strong, self._folded = _split(ctx, waiting, folds)
         self._pages = _pages(strong)
         self._at = 0
         self._decided: dict[str, PersonDecision] = {}
@@ -480,6 +497,8 @@ class Sitting:
             content = stored.version.content
             text = one_line(f"{content.kind}  {content.name}: {content.description}", max(40, ctx.console.width - 2))
             ctx.console.print(f"  {safe(text)}", soft_wrap=True)
+            if reason := self._folds.get(stored.version.id):
+                ctx.console.print(f"    [dim]folded away: {safe(reason_sentence(reason))}[/dim]", soft_wrap=True)
         if len(weak) > _MOST_FOLDED:
             ctx.console.print(f"  [dim]and {len(weak) - _MOST_FOLDED} more[/dim]")
         key = ask_key(_FOLDED_QUESTION, "xvsuq")

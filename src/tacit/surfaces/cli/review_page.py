@@ -31,11 +31,14 @@ from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
     Snippet,
+    folded_away,
     outside_fields,
     outside_sources,
+    sessions_behind,
     support_of,
     text_of_source,
 )
+from tacit.maintain.promotion_rules import SESSIONS
 from tacit.surfaces.cli.context import CommandContext, ask_key, clean, counted, one_line
 from tacit.surfaces.cli.report import ReportPart, fields, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
@@ -76,7 +79,7 @@ def show_briefly(ctx: CommandContext, stored: StoredVersion) -> bool:
     examination = ctx.memory.reviews.examine(version.id)
     support = support_of(ctx.memory.context, version)
     is_grave = bool(grave_ones(ctx, stored, examination)) or is_withheld(version.content)
-    if is_grave or not support.attempts:
+    if is_grave or not support.sessions:
         show_candidate(ctx, stored)
         return True
     width = max(40, ctx.console.width - 2)
@@ -93,7 +96,9 @@ def show_briefly(ctx: CommandContext, stored: StoredVersion) -> bool:
     if examination.external_values:
         values = ", ".join(f"`{each.value}`" for each in examination.external_values)
         lines.append(f"[yellow]To confirm one by one:[/yellow] {safe(one_line(values, width))}")
-    seen = f"seen in {counted(support.attempts, 'session')}"
+    seen = f"seen in {counted(len(support.sessions), 'session')}"
+    if (gate := project_gate(ctx, stored, support.sessions)) and not gate["open"]:
+        seen += f" (for the project: {gate['needed']}, or your approval)"
     head = f"[bold]{safe(version.name)}[/bold]  [dim]{seen}; agents see it {moment(version.content)}[/dim]"
     print_parts(ctx.console, [head, *lines])
     return is_complete
@@ -216,13 +221,36 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     support = support_of(ctx.memory.context, version)
     when = moment(version.content)
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
-    seen = f"seen in {counted(support.attempts, 'session')}" if support.attempts else "proposed, not seen in a session"
+    count = len(support.sessions)
+    seen = f"seen in {counted(count, 'session')}" if count else "proposed, not seen in a session"
     yield f"[bold]Why:[/bold] {seen}; agents see it {when}{before}."
+    if (gate := project_gate(ctx, stored, support.sessions)) and not gate["open"]:
+        yield f"[dim]For the project it takes {gate['needed']} sessions, or your approval.[/dim]"
+    if fold := _fold(ctx, version):
+        yield f"[yellow]Folded away:[/yellow] {safe(fold['why'])}. Unfold: tacit undo {safe(version.name)}"
     if scope.level in (Level.TEAM, Level.SESSION):
         yield f"[yellow]Only {safe(str(scope))} sees it.[/yellow] All sessions: tacit promote {version.id[:10]}"
     yield from (_snippet_line(ctx, snippet) for snippet in support.snippets)
     for doubt in support.doubts:
         yield f"[yellow]Doubtful:[/yellow] {DOUBTS[doubt]}."
+
+
+def project_gate(ctx: CommandContext, stored: StoredVersion, sessions: Collection[str]) -> dict[str, Any] | None:
+    """Return how far sessions alone let a waiting version into the project; None where its scope is another one.
+
+    What a person said is not counted: it holds for the project because a person said so.
+    """
+    version, level = stored.version, stored.skill.scope.level
+    said = version.content.kind in (Kind.NORM, Kind.PREFERENCE) or not version.provenance.by_tacit
+    if stored.status not in WAITING or level is not Level.PROJECT or said:
+        return None
+    return {"to": str(level), "sessions": sorted(sessions), "needed": SESSIONS, "open": len(sessions) >= SESSIONS}
+
+
+def _fold(ctx: CommandContext, version: SkillVersion) -> dict[str, Any] | None:
+    """Return who is forecast to reject a version that was folded away, how surely, and that in a sentence."""
+    reason = folded_away(ctx.memory.context).get(version.id)
+    return {"why": reason_sentence(reason), **reason.values} if reason else None
 
 
 def _snippet_line(ctx: CommandContext, snippet: Snippet) -> str:
@@ -457,6 +485,8 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "skill_id": stored.skill.id,
         **fields(content, "name", "kind", "description"),
         "scope": str(stored.skill.scope),
+        "gate": project_gate(ctx, stored, sessions_behind(ctx.memory.context, version)),
+        "folded": _fold(ctx, version),
         "status": stored.status,
         "content_hash": version.hash,
         **fields(version, "lowest_origin", "parents"),

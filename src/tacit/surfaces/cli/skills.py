@@ -497,7 +497,7 @@ def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent])
 @by_option()
 @command_options
 def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: bool, by: str) -> None:
-    """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
+    """Undo the last change to a skill: an approval, a rejection, a retirement, an edit, a rollback or a fold in the review.
 
     `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
     versions are retired, not deleted.
@@ -507,13 +507,15 @@ def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: b
         return
     ctx.caller.require_person("undo")
     last = ctx.memory.reviews.undoable(reference)
-    stored = ctx.memory.version(last[0].version_id)
+    stored = ctx.memory.version(last[0].version_id if last else reference)
     name = stored.version.name
-    ctx.require_yes("Undo this?", *move_lines(name, last), yes=yes)
+    what = [*move_lines(name, last)] or [f"[bold]{safe(name)}[/bold] was folded away in the review"]
+    ctx.require_yes("Undo this?", *what, yes=yes)
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
     others = ctx.memory.archive.namesakes(stored)
     document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
-    ctx.report(document, *move_lines(name, moves), lambda: namesake_lines(others))
+    done = [*move_lines(name, moves)] or [f"[bold]{safe(name)}[/bold] waits with the others again"]
+    ctx.report(document, *done, lambda: namesake_lines(others))
 
 
 def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:

@@ -22,7 +22,7 @@ from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.evidence.reliability import reliability_over_time
 from tacit.evidence.statistics import wilson
 from tacit.gate.quarantine import is_withheld
-from tacit.gate.review_sources import OutsideSource, support_of, text_of_source
+from tacit.gate.review_sources import OutsideSource, folded_away, support_of, text_of_source
 from tacit.learn.attempt_outlines import call_records
 from tacit.learn.fixes import SourcedCall, retries_of
 from tacit.maintain import session_log
@@ -166,7 +166,9 @@ def _row(stored: StoredVersion) -> dict[str, Any]:
 def queue(ctx: PageContext, skip: int) -> dict[str, Any]:
     """Return one page of what waits, the newest first."""
     found, count = newest_skills(ctx.memory.context, statuses=WAITING, limit=PAGE, skip=skip)
-    return {"count": count, "skip": skip, "rows": [_row(each) for each in ctx.visible(found)]}
+    folds = folded_away(ctx.memory.context)
+    rows = [_row(each) | {"folded": each.version.id in folds} for each in ctx.visible(found)]
+    return {"count": count, "skip": skip, "rows": rows}
 
 
 def state_of(ctx: PageContext, stored: StoredVersion) -> str:
@@ -195,7 +197,7 @@ def candidate(ctx: PageContext, reference: str, *, seen: str = "") -> dict[str, 
     external = ctx.memory.reviews.examine(version.id).external_values
     return document | {
         "fields": list(_fields(version, sources)),
-        "attempts": support.attempts,
+        "sessions": len(support.sessions),
         "when": moment(version.content),
         "doubts": [DOUBTS[doubt] for doubt in support.doubts],
         "snippets": [{**fields(each, "at", "who", "text", "failed"), **_place(ctx, each.span)} for each in snippets],

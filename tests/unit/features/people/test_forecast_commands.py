@@ -300,16 +300,16 @@ def test_what_an_intake_lets_work_take_for_granted_is_told_apart_by_its_key(pers
 def test_a_person_lets_the_forecast_answer_and_takes_it_back(person: Path) -> None:
     with memory(person / ".tacit" / "tacit.db"):
         pass
-    assert is_shown("moments", "forecast", "--answer", "weak,duplicate", "--above", "0.9") == {
-        "gates": ["duplicate", "weak"],
+    assert is_shown("moments", "forecast", "--answer", "weak=fold,duplicate=merge", "--above", "0.9") == {
+        "gates": ["duplicate=merge", "weak=fold"],
         "confidence": 0.9,
-        "answered": [],
+        "answered": {},
         "undone": 0,
         "agreed": 0,
         "disagreed": 0,
         "stopped": False,
     }
-    assert is_shown("moments", "forecast")["answers"]["gates"] == ["duplicate", "weak"]
+    assert is_shown("moments", "forecast")["answers"]["gates"] == ["duplicate=merge", "weak=fold"]
     assert is_shown("moments", "forecast", "--answer", "none")["gates"] == []
     assert isinstance(tacit("moments", "forecast", "--answer", "approve").exception, Mistake)
     assert tacit("moments", "forecast", "--answer", "weak", "--above", "0.5").exit_code == 2

@@ -38,19 +38,21 @@ export async function showReview([reference]) {
 function queueList(found) {
   const rows = found.rows.map((row) => h("li", {},
     h("a", { href: `#/review/${encodeURIComponent(row.version_id)}`, "aria-current": row.version_id === current.version_id ? "true" : null },
-      h("strong", {}, row.name), h("span", { class: "dim" }, row.kind, row.status === "quarantined" ? [" ", chip(row.status)] : null))));
+      h("strong", {}, row.name), h("span", { class: "dim" }, row.kind, row.status === "quarantined" ? [" ", chip(row.status)] : null, row.folded ? " · folded away" : null))));
   return h("nav", { class: "queue", "aria-label": "Candidates" }, h("ol", {}, rows), pager(found, (to) => { skip = to; refresh(); }));
 }
 
 function page(shown) {
   const before = shown.approved_before;
-  const support = shown.attempts ? `Seen in ${counted(shown.attempts, "session")}` : "Proposed, not seen in a session";
+  const support = shown.sessions ? `Seen in ${counted(shown.sessions, "session")}` : "Proposed, not seen in a session";
   return h("article", { class: "candidate", "aria-label": shown.name },
     h("div", { class: "line" }, h("h2", { tabindex: "-1" }, shown.name), h("span", {}, h("span", { class: "dim" }, `${shown.kind} `), chip(shown.status))),
     h("p", { class: "lead" }, prose(shown.description)),
     shown.changed ? h("div", { class: "notice", role: "alert" }, h("strong", {}, "Changed while you were reading. "), changes(shown.changed)) : null,
     shown.withheld ? empty("The checks found something dangerous in it, so its text is shown only after you unlock this page.") : [
-      h("p", { class: "dim" }, `${support}. Agents see it ${shown.when}. Made by ${maker(shown.made_by)}.`),
+      h("p", { class: "dim" }, `${support}. Agents see it ${shown.when}. Made by ${maker(shown.made_by)}.`,
+        shown.gate && !shown.gate.open ? ` For the project it takes ${shown.gate.needed} sessions, or your approval.` : null),
+      shown.folded ? h("p", { class: "doubt" }, `Folded away: ${shown.folded.why}.`) : null,
       shown.doubts.map((doubt) => h("p", { class: "doubt" }, `Doubtful: ${doubt}.`)),
     ],
     before?.diff ? section("Changes to the version in use", h("p", { class: "dim" }, before.by ? `approved by ${before.by} ` : "", time(before.at)), diff(before.diff)) : null,
