@@ -159,12 +159,12 @@ $(DEV): requirements/dev.txt $(BASE)
 		echo "There is no npm here, so Codex and axe-core were not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
 
-# Gemini CLI and Qwen Code, with the Node that the latter needs: 400 MB, and no loop is missed without them.
-more-clients: .clients/more.stamp ## fetch Gemini CLI and Qwen Code into .clients as well, for their loops
+# Copilot CLI, Gemini CLI, opencode and Qwen Code, with the Node that the last one needs: 800 MB, for the loops that are theirs.
+more-clients: .clients/more.stamp ## fetch Copilot CLI, Gemini CLI, opencode and Qwen Code into .clients as well, for their loops
 .clients/more.stamp: tests/e2e/loops/more-clients/package.json tests/e2e/loops/more-clients/package-lock.json
 	@mkdir -p .clients/more
 	@cp $^ .clients/more
-	@echo "Fetching Gemini CLI and Qwen Code ..."
+	@echo "Fetching Copilot CLI, Gemini CLI, opencode and Qwen Code ..."
 	@npm ci --prefix .clients/more --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error && touch $@
 
 # The package with the weights is only their carrier: nothing of it is imported.

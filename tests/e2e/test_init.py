@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tomllib
 from fnmatch import fnmatchcase
@@ -119,27 +120,64 @@ def test_init_then_uninstall_leaves_every_byte_as_it_was(terminal: Terminal, nam
     assert snapshot(terminal.project, terminal.home) == before
 
 
-@pytest.mark.parametrize("audience", AUDIENCES)
-@pytest.mark.parametrize(("client", "folder"), [("gemini", ".gemini"), ("qwen-code", ".qwen")])
-def test_a_client_with_one_settings_file_is_connected_and_left_as_it_was(
-    terminal: Terminal, client: str, folder: str, audience: str
+@pytest.mark.parametrize("audience", ["user", "shared"])
+@pytest.mark.parametrize(
+    ("client", "hooks", "servers", "timeout"),
+    [
+        (
+            "copilot",
+            (".copilot/hooks/tacit.json", ".github/hooks/tacit.json"),
+            (".copilot/mcp-config.json", ".github/mcp.json"),
+            10,
+        ),
+        ("gemini", (".gemini/settings.json",) * 2, (".gemini/settings.json",) * 2, 10_000),
+        ("qwen-code", (".qwen/settings.json",) * 2, (".qwen/settings.json",) * 2, 10_000),
+    ],
+)
+def test_a_client_of_the_table_is_connected_and_left_as_it_was(
+    terminal: Terminal, client: str, hooks: tuple[str, str], servers: tuple[str, str], timeout: int, audience: str
 ) -> None:
     root = terminal.project if audience == "shared" else terminal.home
-    (root / folder).mkdir()
-    settings = root / folder / "settings.json"
+    settings = root / servers[audience == "shared"]
+    settings.parent.mkdir(parents=True)
     settings.write_text('{ "security": {"auth": {"selectedType": "x"}},\n\t"mcpServers": {"mine": {"command": "m"}} }')
     before = snapshot(terminal.project, terminal.home)
     assert terminal.run("init", "--client", client, "--yes", *AUDIENCES[audience]).code == 0
-    document = json.loads(settings.read_bytes())
-    hooks = [hook for groups in document["hooks"].values() for group in groups for hook in group["hooks"]]
-    assert {hook["timeout"] for hook in hooks} == {10_000}, "milliseconds"
-    assert all(f"hook --client {client}" in hook["command"] for hook in hooks)
-    assert {"mine", "tacit"} == set(document["mcpServers"])
+    groups = json.loads((root / hooks[audience == "shared"]).read_bytes())["hooks"].values()
+    called = [hook for group in groups for each in group for hook in each["hooks"]]
+    assert {hook["timeout"] for hook in called} == {timeout}, "in the client's own unit"
+    assert all(f"hook --client {client}" in hook["command"] for hook in called)
+    assert {"mine", "tacit"} == set(json.loads(settings.read_bytes())["mcpServers"])
+    assert_checked_and_undone(terminal, client, audience, before)
+
+
+@pytest.mark.parametrize("audience", ["user", "shared"])
+def test_a_client_with_plugins_is_connected_by_one_and_its_settings_stay_as_they_are(
+    terminal: Terminal, audience: str
+) -> None:
+    root = terminal.project / ".opencode" if audience == "shared" else terminal.home / ".config" / "opencode"
+    (root / "plugins").mkdir(parents=True)
+    (root / "plugins" / "mine.js").write_text("export const Mine = async () => ({})\n")
+    (root / "opencode.jsonc").write_text('{ "permission": "ask", // mine\n}')
+    before = snapshot(terminal.project, terminal.home)
+    assert terminal.run("init", "--client", "opencode", "--yes", *AUDIENCES[audience]).code == 0
+    plugin = (root / "plugins" / "tacit.js").read_text()
+    assert "hook --client opencode" in plugin
+    assert '"*tacit review*": "deny"' in plugin
+    assert not re.search(r"(?m)^const \w+ = \{\w+\}$", plugin), "nothing is left to fill in"
+    assert_checked_and_undone(terminal, "opencode", audience, before)
+
+
+def assert_checked_and_undone(
+    terminal: Terminal, client: str, audience: str, before: dict[str, tuple[str, bytes]]
+) -> None:
+    """Connecting again changes nothing, the checks pass, and every byte comes back."""
     assert terminal.run("init", "--client", client, "--yes", "--json", *AUDIENCES[audience]).json["changes"] == []
     checked = findings(terminal, "--client", client)
     assert checked[f"{client}: policy"]["state"] == "ok"
     if audience != "shared":  # what is shared asks for a `tacit` that every shell finds
         assert checked[f"{client}: hook command"]["state"] == "ok"
+        assert checked[f"{client}: MCP server"]["state"] == "ok"
     assert terminal.run("uninstall", "--yes").code == 0
     assert snapshot(terminal.project, terminal.home) == before
 

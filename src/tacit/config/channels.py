@@ -25,6 +25,24 @@ PUSHED = {
     MCP: frozenset({"norm", "preference", "fact"}),
 }
 """Channel → the kinds that a hook may put before the agent by itself."""
+_AGENTS, _CLAUDE = ".agents/skills", ".claude/skills"
+SKILL_FOLDERS: dict[str, tuple[str, ...]] = {
+    "claude-code": (_CLAUDE,),
+    "codex": (_AGENTS,),
+    "copilot": (_AGENTS, _CLAUDE),
+    "gemini": (_AGENTS,),
+    "opencode": (_AGENTS, _CLAUDE),
+    "qwen-code": (_AGENTS,),
+}
+"""Client → the folders of a project that it reads skills from; its own are written into the first."""
+
+
+def channel_of(folder: str, client: str) -> str:
+    """How a client gets skills. One that reads the folder of another, which gets them as SKILL.md, has them from there."""
+    chosen = channels(folder)
+    written = {SKILL_FOLDERS[each][0] for each, way in chosen.items() if way == SKILL and each in SKILL_FOLDERS}
+    own = chosen.get(client, HOOK)
+    return SKILL if own == HOOK and written.intersection(SKILL_FOLDERS.get(client, ())) else own
 
 
 def channels(folder: str) -> dict[str, str]:

@@ -29,6 +29,7 @@ SESSION_VARIABLES = (
     "CODEX_THREAD_ID",
     "GEMINI_SESSION_ID",
     "QWEN_CODE_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
 )
 """Variables that hold the id of an agent's session."""
 AGENT_MARKERS = tuple(
@@ -53,6 +54,8 @@ class UserEnvironment:
     """Where Claude Code and Codex keep this person's settings and transcripts."""
     client_folders: Mapping[str, Path] = field(default_factory=dict)
     """Where other clients keep their sessions."""
+    config_home: Path | None = None
+    """Where programs that follow XDG keep the person's settings."""
     model_key: str = ""
     """Key for the language model at `model.base_url`."""
     user: str = ""
@@ -86,6 +89,7 @@ class UserEnvironment:
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
             client_folders=_client_folders(env, user_home),
+            config_home=Path(env.get("XDG_CONFIG_HOME") or user_home / ".config"),
             model_key=env.get("TACIT_MODEL_KEY", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",

@@ -291,7 +291,10 @@ def _places(client: str) -> tuple[str, ...]:
 
 def transcript(path: Path, *, client: str = "", since: datetime | None = None) -> Transcript | None:
     """Look at one file; nothing if it is no regular file, is gone, is of a client that Tacit asked as a model, or lay
-    still since then: that is not even read."""
+    still since then: that is not even read. `FILE#PART` is one session of a file that holds many."""
+    file, mark, part = str(path).rpartition("#")
+    if mark and not path.exists():
+        return next((each for each in _parts_of(Path(file), client, since=since) if each.part == part), None)
     try:
         state = path.stat()
         if since is not None and state.st_mtime < since.timestamp():

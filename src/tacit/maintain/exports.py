@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit import render
-from tacit.config.channels import SKILL, channels
+from tacit.config.channels import SKILL, SKILL_FOLDERS, channels
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
 from tacit.domain.evidence import Evidence
@@ -25,8 +25,8 @@ from tacit.gate.review_rules import unlocked_tools
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
-ROOTS = {"claude-code": ".claude/skills"} | dict.fromkeys(("codex", "gemini", "qwen-code"), ".agents/skills")
-"""Client → where it looks for skills in a project."""
+ROOTS = {client: folders[0] for client, folders in SKILL_FOLDERS.items()}
+"""Client → where its skills are written in a project."""
 IGNORE = ".gitignore"
 
 

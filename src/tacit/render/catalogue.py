@@ -29,8 +29,17 @@ PROJECT_ROOTS = (
     ".github/skills",
     ".gemini/skills",
     ".qwen/skills",
+    ".opencode/skills",
 )
-USER_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".copilot/skills", ".gemini/skills", ".qwen/skills")
+USER_ROOTS = (
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".copilot/skills",
+    ".gemini/skills",
+    ".qwen/skills",
+    ".config/opencode/skills",
+)
 DEPTH_MAX = 5
 DIRECTORIES_MAX = 2000
 """Levels and folders that are searched for skills: a home folder may hold anything."""

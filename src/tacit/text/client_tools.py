@@ -13,8 +13,8 @@ _FOLDER_BEFORE = re.compile(
     r"\s*(?:cat|sed|head|tail|less|more|bat|nl|type|Get-Content)\s.*?([^\s/\\'\"]+)[/\\]", re.DOTALL
 )
 _FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md\Z")
-_LOADERS = {"Skill": "skill", "skill": "skill", "activate_skill": "name"}
-"""Tool → the argument that names the skill: of Claude Code, Qwen Code and Gemini CLI."""
+_LOADERS = frozenset({"Skill", "skill", "activate_skill"})
+"""Tools of clients that load a skill, which an argument names: `skill`, or `name` in Gemini CLI and opencode."""
 _READING = frozenset({"read", "read_file", "view", "view_file"})
 _COMMANDS = ("command", "cmd")
 _REACH = 400
@@ -24,8 +24,8 @@ _MAX_NAMED = 8
 
 def loaded_skill(tool: str, arguments: Mapping[str, object]) -> str:
     """Return the name of the skill that a call loads, without a plugin's prefix; empty for any other call."""
-    if key := _LOADERS.get(tool):
-        return _text(arguments.get(key)).rpartition(":")[2].strip()
+    if tool in _LOADERS:
+        return (_text(arguments.get("skill")) or _text(arguments.get("name"))).rpartition(":")[2].strip()
     if tool.casefold() in _READING:
         found = _FILE.search(_text(arguments.get("file_path")) or _text(arguments.get("path")))
         return found[1] if found else ""
@@ -51,6 +51,7 @@ _HOOKED = r"\s*<hook_context>.*?</hook_context>\s*"
 _UNTRUSTED = r"\A<untrusted_context>\n|\n</untrusted_context>\s*\Z"
 _PRINTED = r"(?ms)^Output: (.*?)(?:\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\s*\Z"
 _EXIT_CODE = r"(?m)^Exit Code: (-?\d{1,9})$"
+_SHELL_END = r"\n?<shellId: [^>\n]{1,80}? completed with exit code (-?\d{1,9})>\s*\Z"
 
 
 def without_hook_texts(text: str) -> str:
@@ -59,7 +60,9 @@ def without_hook_texts(text: str) -> str:
 
 
 def framed_output(text: str, *, tool: str) -> tuple[str, int | None]:
-    """Return what a tool of Gemini CLI or Qwen Code gave back without the client's frame, and a command's exit code."""
+    """Return what a tool of Gemini CLI, Qwen Code or Copilot CLI gave back without its frame, and a command's exit code."""
+    if tool != SHELL and (ended := re.search(_SHELL_END, text)):
+        return text[: ended.start()], int(ended[1])
     text = re.sub(_UNTRUSTED, "", without_hook_texts(text))
     if tool != SHELL:
         return text, None

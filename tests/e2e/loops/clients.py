@@ -298,6 +298,102 @@ class QwenCode(Gemini):
                 yield Ran(asked[block["tool_use_id"]], text, failed=failed)
 
 
+class Copilot:
+    """Copilot CLI with a model of the person's own, in a folder that is trusted for this session."""
+
+    name = "copilot"
+    program = FETCHED / "more" / "node_modules" / "@github" / "copilot-linux-x64" / "copilot"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        pass
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        return {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_BASE_URL": f"{address}/v1",
+            "COPILOT_PROVIDER_API_KEY": "scripted-key-that-opens-nothing",
+            "COPILOT_MODEL": "claude-sonnet-4.6",
+        }
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["--continue"] if goes_on else []
+        allowed = ["--allow-all-tools", "--allow-all-paths", "--trust-folder"]
+        return [str(self.program), *last, *allowed, "--no-color", "--output-format", "json", "-p", prompt]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        return self.command(prompt, goes_on=goes_on), {}
+
+    def call(self, move: Move, project: Path) -> Call:
+        assert not isinstance(move, Delegate)
+        if isinstance(move, Run):
+            return Call("bash", {"command": move.command, "description": "Go on"})
+        if isinstance(move, Load):
+            return Call("skill", {"skill": move.skill})
+        path = {"path": str(project / move.path)}
+        if isinstance(move, Look):
+            return Call("view", path)
+        return Call("edit", path | {"old_str": move.old, "new_str": move.new})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        asked: dict[str, str] = {}
+        for record in _records(output):
+            data = record.get("data", {})
+            if record.get("type") == "tool.execution_start" and data["toolName"] == "bash":
+                asked[data["toolCallId"]] = data["arguments"]["command"]
+            elif record.get("type") == "tool.execution_complete" and data["toolCallId"] in asked:
+                failed = not data["success"] or data.get("shellExecution", {}).get("exitCode") != 0
+                yield Ran(asked[data["toolCallId"]], json.dumps(data.get("result"), ensure_ascii=False), failed=failed)
+
+
+class Opencode:
+    """opencode with a provider of the person's own, whose settings have a comment."""
+
+    name = "opencode"
+    program = FETCHED / "more" / "node_modules" / "opencode-linux-x64-baseline" / "bin" / "opencode"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        model = {"name": "Scripted", "tool_call": True, "limit": {"context": 200000, "output": 8000}}
+        options = {"baseURL": f"{address}/v1", "apiKey": "scripted-key-that-opens-nothing"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted-1": model}}
+        names = {"model": "scripted/scripted-1", "small_model": "scripted/scripted-1", "permission": "allow"}
+        settings = names | {"autoupdate": False, "share": "disabled", "provider": {"scripted": provider}}
+        (home / ".config" / "opencode").mkdir(parents=True)
+        text = "// on loopback\n" + json.dumps(settings, indent=2)
+        (home / ".config" / "opencode" / "opencode.jsonc").write_text(text, encoding="utf-8")
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        names = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        return {f"OPENCODE_DISABLE_{name}": "1" for name in names}
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["--continue"] if goes_on else []
+        return [str(self.program), "run", *last, "--format", "json", prompt]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        return self.command(prompt, goes_on=goes_on), {}
+
+    def call(self, move: Move, project: Path) -> Call:
+        assert not isinstance(move, Delegate)
+        if isinstance(move, Run):
+            return Call("bash", {"command": move.command, "description": "Go on"})
+        if isinstance(move, Load):
+            return Call("skill", {"name": move.skill})
+        path = {"filePath": str(project / move.path)}
+        if isinstance(move, Look):
+            return Call("read", path)
+        return Call("edit", path | {"oldString": move.old, "newString": move.new})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        for record in _records(output):
+            part = record.get("part", {})
+            if record.get("type") == "tool_use" and part["tool"] == "bash":
+                state = part["state"]
+                failed = state["status"] != "completed" or state.get("metadata", {}).get("exit") != 0
+                yield Ran(state["input"]["command"], state.get("output") or state.get("error") or "", failed=failed)
+
+
 class CautiousClaudeCode(ClaudeCode):
     """Claude Code that may load skills and has to ask for everything else, with nobody there to answer."""
 
@@ -305,7 +401,12 @@ class CautiousClaudeCode(ClaudeCode):
 
 
 CLIENTS: dict[str, Client] = {"claude-code": ClaudeCode(), "codex": Codex(), "codex-in-code": CodexInCode()}
-OPTIONAL: dict[str, Client] = {"gemini": Gemini(), "qwen-code": QwenCode()}
+OPTIONAL: dict[str, Client] = {
+    "copilot": Copilot(),
+    "gemini": Gemini(),
+    "opencode": Opencode(),
+    "qwen-code": QwenCode(),
+}
 """Clients that `make more-clients` fetches, for the loops that are theirs."""
 
 

@@ -146,7 +146,7 @@ def _read_chat(body: dict[str, Any]) -> Request:
     messages = body.get("messages", [])
     told = [message.get("content") for message in messages if message["role"] != "assistant"]
     calls = sum(len(message.get("tool_calls") or []) for message in messages)
-    tools = frozenset(_names(tool["function"] for tool in body.get("tools") or []))
+    tools = frozenset(_names(tool.get("function", tool) for tool in body.get("tools") or []))
     text = html.unescape("\n".join(_texts(told)))  # Qwen Code escapes the angle brackets of what hooks say at a prompt
     return Request(told=text, turn=calls, tools=tools)
 

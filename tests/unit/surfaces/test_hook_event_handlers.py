@@ -414,6 +414,17 @@ def test_exported_procedures_are_left_to_the_client_and_the_rest_still_comes(pro
     )
 
 
+def test_a_client_that_reads_the_folder_of_another_gets_the_procedures_from_there_alone(tmp_path):
+    folder = str(tmp_path)
+    channels.choose(folder, "claude-code", channels.SKILL)
+    ways = {client: channels.channel_of(folder, client) for client in channels.SKILL_FOLDERS}
+    assert {client for client, way in ways.items() if way == channels.SKILL} == {"claude-code", "copilot", "opencode"}
+    channels.choose(folder, "codex", channels.SKILL)
+    channels.choose(folder, "qwen-code", channels.MCP)
+    ways = {client: channels.channel_of(folder, client) for client in channels.SKILL_FOLDERS}
+    assert {client for client, way in ways.items() if way != channels.SKILL} == {"qwen-code"}
+
+
 def test_with_the_channel_mcp_only_rules_are_pushed(project):
     channels.choose(str(project.database.parent), "claude-code", channels.MCP)
     told = project.send(claude("SessionStart", source="startup"))

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.surfaces.hook.events import BATCH, BEFORE, CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
+from tacit.surfaces.hook.events import (
+    BATCH,
+    BEFORE,
+    CALL,
+    DENIED,
+    LEARN,
+    PROMPT,
+    START,
+    HookAnswer,
+    InvalidEvent,
+    parse,
+)
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,
@@ -107,6 +118,7 @@ def test_failure_is_told_only_by_what_the_client_says(fields, failed, output):
 
 
 GEMINI_SHELL = "<untrusted_context>\nOutput: no such table\n{}Process Group PGID: 7\n</untrusted_context>"
+COPILOT_SHELL = "no such table\n<shellId: 1 completed with exit code {}>"
 QWEN_SHELL = "Command: make\nDirectory: (root)\nOutput: no such table\nError: (none)\nExit Code: 2\nSignal: (none)"
 
 
@@ -123,12 +135,18 @@ QWEN_SHELL = "Command: make\nDirectory: (root)\nOutput: no such table\nError: (n
         ("gemini", "AfterTool", {"llmContent": "no match", "error": {"message": "m"}}, ("replace", True, "no match")),
         ("gemini", "AfterTool", {"llmContent": [{"text": "found"}]}, ("mcp__a__b", False, "found")),
         ("qwen-code", "PostToolUse", {"llmContent": "It is written."}, ("edit", False, "It is written.")),
+        ("copilot", "PostToolUse", COPILOT_SHELL.format(2), ("Bash", True, "no such table")),
+        ("copilot", "PostToolUse", COPILOT_SHELL.format(0), ("Bash", False, "no such table")),
+        ("copilot", "PostToolUseFailure", "No match found", ("Edit", True, "No match found")),
         ("qwen-code", "PostToolUseFailure", QWEN_SHELL, ("run_shell_command", True, "no such table")),
     ],
 )
 def test_what_a_tool_gave_back_is_taken_out_of_its_frame(client, name, fields, call):
     given: dict[str, Any] = {"tool_name": call[0], "tool_input": {"command": "make"}}
-    given |= {"tool_response": fields} if isinstance(fields, dict) else {"error": fields}
+    if name == "PostToolUseFailure":
+        given["error"] = fields
+    else:
+        given |= {"tool_response": fields} if client != "copilot" else {"tool_result": {"text_result_for_llm": fields}}
     if call[0] == "mcp__a__b":
         given |= {"tool_name": "mcp_a_b", "mcp_context": {"server_name": "a", "tool_name": "b"}}
     (found,) = parse(stdin(claude(name, **given)), client).calls
@@ -142,6 +160,16 @@ def test_moments_of_gemini_and_qwen():
     assert parse(stdin(claude("AfterAgent", prompt_response="Done.")), "gemini").moment == LEARN
     assert parse(stdin(claude("UserPromptSubmit", prompt="add")), "qwen-code").moment == PROMPT
     assert parse(stdin(claude("UserPromptSubmit", prompt="")), "qwen-code").moment == "", "it comes at every turn"
+
+
+def test_an_event_of_copilot_is_heard_once_although_it_runs_the_hooks_of_claude_code_too():
+    event = stdin(claude("SessionStart", source="new", timestamp="2026-11-15T01:19:37.349Z"))
+    assert parse(event, "claude-code").moment == ""
+    heard = parse(event, "copilot")
+    assert (heard.moment, heard.source) == (START, "startup")
+    answer = HookAnswer("SessionStart", number="0", client="copilot")
+    answer.note("Use make.")
+    assert json.loads(answer.json()) == {"additionalContext": "<tacit-note>\nUse make.\n</tacit-note>"}
 
 
 def test_a_batch_brings_its_calls_and_does_not_say_how_they_ended():

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import click
 
 from tacit.api import Tacit
-from tacit.config.channels import HOOK, MCP, channels
+from tacit.config.channels import MCP, channel_of
 from tacit.domain.errors import ConfigError
 from tacit.ingest.journal import CLIENTS
 from tacit.maintain.exports import ROOTS
@@ -45,7 +45,7 @@ def mcp(ctx: CommandContext, *, client: str, allowed: tuple[str, ...], check: bo
             place.require_project(has_sessions=True)  # a client's session runs here
         return ctx.opened(place if create or place.exists else place.in_memory())
 
-    channel = channels(str(ctx.place.folder)).get(client, HOOK) if client else MCP
+    channel = channel_of(str(ctx.place.folder), client) if client else MCP
     serve(open_memory, with_index=channel == MCP, allowed=allowance).run("stdio")
 
 

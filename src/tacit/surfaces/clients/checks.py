@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import time
@@ -27,11 +28,13 @@ from tacit.surfaces.clients.connections import (
     ClientFile,
     ClientFolders,
     codex_settings,
+    is_hook_command,
     trust_hash,
     trust_key,
 )
 from tacit.surfaces.clients.installation import parts_in, read
 from tacit.surfaces.clients.json_settings import SettingsEntries, parse, value_at
+from tacit.surfaces.clients.text_edits import WholeFile
 from tacit.surfaces.hook.events import LEARN, Event
 from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
 
@@ -94,6 +97,11 @@ def check_files(files: Sequence[ClientFile]) -> Iterator[ClientCheck]:
 def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     """The hooks of Tacit's in a settings file, where they stand."""
     content = read(file.path)
+    if isinstance(file.piece, WholeFile):  # a plugin, which has one command for all events
+        command = _PLUGIN_COMMAND.search(content or b"")
+        text = json.loads(command[1]) if command else ""
+        events = client.events.items() if is_hook_command(text, client.name) else ()
+        return [ConfiguredHook(event, text, limit, 0, 0, file.path) for event, limit in events]
     assert isinstance(file.piece, SettingsEntries)
     try:
         document = parse((content or b"").decode("utf-8", "replace"))
@@ -111,8 +119,10 @@ def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     return found
 
 
+_PLUGIN_COMMAND = re.compile(rb"""(?m)^const HOOK = ("(?:[^"\\]|\\.)*")$""")
 _SWITCHES: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
     "claude-code": (".claude", ("disableAllHooks",), True),
+    "copilot": (".github/copilot", ("disableAllHooks",), True),
     "gemini": (".gemini", ("hooksConfig", "enabled"), False),
     "qwen-code": (".qwen", ("disableAllHooks",), True),
 }
@@ -121,6 +131,8 @@ _SWITCHES: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
 
 def check_switch(client: Client, places: ClientFolders) -> Iterator[ClientCheck]:
     """Do settings of a client switch hooks off?"""
+    if client.name not in _SWITCHES:
+        return
     folder, names, off = _SWITCHES[client.name]
     own = (client.home(places) / "settings.json", places.project / folder / "settings.json")
     for path in (*own, places.project / folder / "settings.local.json"):

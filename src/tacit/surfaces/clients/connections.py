@@ -14,9 +14,13 @@ Codex, measured with 0.166.0: it has no settings for one person in one project, 
 `rules/*.rules` also holds when approvals and sandbox are switched off; a SessionEnd hook may take 3 seconds, and asking for
 more prints a warning.
 
-Gemini CLI 0.61.0 and Qwen Code 0.24.4 come from one code base: hooks and servers stand in one `settings.json`, timeouts are
-milliseconds, and there is no such file for one person in one project. What differs is data. No hook is set before a call:
-neither client hands on what it says there.
+The other clients are rows of a table: none has settings for one person in one project. Gemini CLI 0.61.0 and Qwen Code
+0.24.4 come from one code base: hooks and servers stand in one `settings.json`, timeouts are milliseconds, and no hook is set
+before a call, as neither client hands on what it says there. Copilot CLI 1.0.102 takes the form of Claude Code's hooks in a
+file of its own, and a context only at the top level of the answer; it also runs the hooks in a project's
+`.claude/settings*.json`. Its SessionEnd names no transcript, and Stop comes before it. opencode 1.18.33 has no hooks but a
+plugin, which also adds the server and the deny rules to the settings when they are loaded: so these stay as their owner
+wrote them, comments and all.
 """
 
 from __future__ import annotations
@@ -101,6 +105,9 @@ class ClientFolders:
     user_home: Path
     claude_home: Path
     codex_home: Path
+    copilot_home: Path | None = None
+    config_home: Path | None = None
+    """Where the person has them elsewhere than below `user_home`."""
     git_exclude: Path | None = None
     """The list of files that only this clone ignores."""
 
@@ -129,6 +136,30 @@ def policy_text(launcher: Launcher, audience: Audience) -> str:
     everywhere = "Projects with a `.tacit` folder learn from sessions"
     learns = everywhere if audience is Audience.USER else "This project learns from sessions"
     return _text("policy.md").replace("{tacit}", launcher.program).replace("{learns}", learns)
+
+
+def deny_patterns() -> list[str]:
+    """The shell commands that clients deny, with `*` for any text."""
+    # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
+    patterns = [f"*tacit {' '.join(words).replace(' --', '*--')}*" for words in PERSONS_COMMANDS]
+    starts = [" ".join(("tacit", *group)) for group in _GROUPS]
+    return [*patterns, *(f"*{start} {option}*" for start in starts for option in ("--store", "--json"))]
+
+
+def plugin_text(launcher: Launcher, client: str) -> str:
+    """The plugin that makes opencode call hooks."""
+    command, arguments = launcher.server(client)
+    denied = dict.fromkeys(deny_patterns(), "deny")
+    values = {
+        "hook": launcher.hook(client),
+        "server": [command, *arguments],
+        "denied": denied,
+        "limit": HOOK_TIMEOUT_S * 1000,
+    }
+    text = _text("opencode.js")
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", json.dumps(value, indent=2 if isinstance(value, dict) else None))
+    return text
 
 
 def _text(name: str) -> str:
@@ -243,12 +274,7 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
     folder = places.claude_home if audience is Audience.USER else places.project / ".claude"
     settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
     hooks = hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_EVENTS)
-    # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
-    rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
-    starts = [" ".join(("tacit", *group)) for group in _GROUPS]
-    # The client reads a run of blanks as one, in a rule and in a command alike.
-    rules += [f"Bash(*{start} {option}*)" for start in starts for option in ("--store", "--json")]
-    deny = (SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
+    deny = _deny_entries()
     skill = folder / "skills" / "tacit" / "SKILL.md"
     policy, policy_piece = _policy(places, audience, folder, launcher)
     project = "" if audience is Audience.USER else str(places.project)
@@ -277,10 +303,16 @@ def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> 
     entries = []
     for event, timeout in events.items():
         # Only commands are worth a hook before they run.
-        matcher = {"matcher": "Bash"} if (client, event) == (CLAUDE_CODE.name, "PreToolUse") else {}
+        matcher = {"matcher": "Bash"} if event == "PreToolUse" and client != CODEX.name else {}
         hook = {"type": "command", "command": launcher.hook(client), "timeout": timeout}
         entries.append(SettingsEntry(at=("hooks", event), value={**matcher, "hooks": [hook]}, is_ours=is_ours))
     return tuple(entries)
+
+
+def _deny_entries() -> list[SettingsEntry]:
+    """Rules in the form of Claude Code, which reads a run of blanks as one, in a rule and in a command alike."""
+    rules = [f"Bash({pattern})" for pattern in deny_patterns()]
+    return [SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules]
 
 
 def _claude_server(
@@ -297,7 +329,7 @@ def _claude_server(
     return file(path=path, piece=SettingsEntries((entry,)), what=SERVER)
 
 
-def _server_entry(launcher: Launcher, client: str, at: tuple[str, ...], kind: Mapping[str, str]) -> SettingsEntry:
+def _server_entry(launcher: Launcher, client: str, at: tuple[str, ...], kind: Mapping[str, Any]) -> SettingsEntry:
     def is_ours(value: Any) -> bool:
         words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
         message = " ".join(word for word in words if isinstance(word, str))
@@ -412,62 +444,112 @@ CODEX = Client(
 )
 
 
-# --- Gemini CLI and Qwen Code ---------------------------------------------------------------------------------------
+# --- the others, by a table -----------------------------------------------------------------------------------------
+
+Places = tuple[str, str]
+"""Where a file lies in the person's folder, and where in a team's project."""
 
 
-def _in_one_file(
-    *, name: str, title: str, program: str, folder: str, policy: str, team_policy: str, events: Sequence[str]
+def _from_row(
+    *,
+    name: str,
+    title: str,
+    program: str,
+    home: Callable[[ClientFolders], Path],
+    hooks: Places,
+    server: Places | None,
+    policy: Places,
+    events: Sequence[str],
+    second: int = 1,
+    kind: Mapping[str, Any] | None = None,
 ) -> Client:
-    """A client that keeps hooks and servers in `settings.json` of its folder, in the home and in the project."""
-    timeouts = dict.fromkeys(events, HOOK_TIMEOUT_S * 1000)
+    """A client whose files are told by pairs. A hook file that is no JSON is a plugin, which brings the server along.
+
+    `second` is how many of the client's units of time one has; `kind` is what its entry of a server says besides the command.
+    """
+    timeouts = dict.fromkeys(events, HOOK_TIMEOUT_S * second)
 
     def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
         shared = audience is Audience.SHARED
-        own = (places.project if shared else places.user_home) / folder
-        skills = places.project / ".agents" / "skills" if shared else own / "skills"
         audience = Audience.SHARED if shared else Audience.USER
-        entries = (*hook_entries(launcher, name, timeouts), _server_entry(launcher, name, (_SERVERS,), {}))
-        standing = MarkedBlock(policy_text(launcher, audience))
+        folder = places.project if shared else home(places)
         file = partial(ClientFile, client=name, audience=audience, project=str(places.project) if shared else "")
+        pieces: dict[str, list[SettingsEntry]] = {hooks[shared]: list(hook_entries(launcher, name, timeouts))}
+        if server:
+            entry = _server_entry(launcher, name, (_SERVERS,), kind or {})
+            pieces.setdefault(server[shared], []).append(entry)
+        first, *others = [
+            file(path=folder / path, piece=SettingsEntries(tuple(each)), what=SERVER) for path, each in pieces.items()
+        ]
+        if not hooks[shared].endswith(".json"):
+            first = replace(first, piece=WholeFile(plugin_text(launcher, name)))
+        skill = folder / (".agents/skills" if shared else "skills") / "tacit" / "SKILL.md"
         return [
-            file(path=own / "settings.json", piece=SettingsEntries(entries), what="hooks and MCP server"),
-            file(path=skills / "tacit" / "SKILL.md", piece=WholeFile(skill_text(launcher)), what="skill"),
-            file(path=places.project / team_policy if shared else own / policy, piece=standing, what="policy"),
+            replace(first, what="hooks" if others else "hooks and MCP server"),
+            *others,
+            file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
+            file(path=folder / policy[shared], piece=MarkedBlock(policy_text(launcher, audience)), what="policy"),
         ]
 
     return Client(
-        name=name,
-        title=title,
-        program=program,
-        events=timeouts,
-        files=files,
-        home=lambda places: places.user_home / folder,
-        default=Audience.USER,
+        name=name, title=title, program=program, events=timeouts, files=files, home=home, default=Audience.USER
     )
 
 
-GEMINI = _in_one_file(
+GEMINI = _from_row(
     name="gemini",
     title="Gemini CLI",
     program="gemini",
-    folder=".gemini",
-    policy="GEMINI.md",
-    team_policy="GEMINI.md",
+    home=lambda places: places.user_home / ".gemini",
+    hooks=("settings.json", ".gemini/settings.json"),
+    server=("settings.json", ".gemini/settings.json"),
+    policy=("GEMINI.md", "GEMINI.md"),
     events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
+    second=1000,
 )
-QWEN_CODE = _in_one_file(
+QWEN_CODE = _from_row(
     name="qwen-code",
     title="Qwen Code",
     program="qwen",
-    folder=".qwen",
-    policy="QWEN.md",
-    team_policy="AGENTS.md",
+    home=lambda places: places.user_home / ".qwen",
+    hooks=("settings.json", ".qwen/settings.json"),
+    server=("settings.json", ".qwen/settings.json"),
+    policy=("QWEN.md", "AGENTS.md"),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
+    second=1000,
+)
+COPILOT = _from_row(
+    name="copilot",
+    title="Copilot CLI",
+    program="copilot",
+    home=lambda places: places.copilot_home or places.user_home / ".copilot",
+    hooks=("hooks/tacit.json", ".github/hooks/tacit.json"),
+    server=("mcp-config.json", ".github/mcp.json"),
+    policy=("copilot-instructions.md", "AGENTS.md"),
+    events=(
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "Stop",
+    ),
+    kind={"type": "local", "tools": ["*"]},
+)
+OPENCODE = _from_row(
+    name="opencode",
+    title="opencode",
+    program="opencode",
+    home=lambda places: (places.config_home or places.user_home / ".config") / "opencode",
+    hooks=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
+    server=None,
+    policy=("AGENTS.md", "AGENTS.md"),
+    events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"),
 )
 
 # --- which connections are there ------------------------------------------------------------------------------------
 
-CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX, GEMINI, QWEN_CODE)}
+CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN_CODE)}
 
 
 def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFolders:
@@ -479,6 +561,8 @@ def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFold
         user_home=environment.user_home,
         claude_home=environment.claude_home,
         codex_home=environment.codex_home,
+        copilot_home=environment.client_folders.get("copilot"),
+        config_home=environment.config_home,
         git_exclude=git_exclude_of(project),
     )
 
@@ -497,6 +581,10 @@ def without_server(files: Sequence[ClientFile]) -> list[ClientFile]:
     """The same files without the MCP server, for where it is not installed."""
 
     def bare(file: ClientFile) -> ClientFile:
+        if isinstance(file.piece, WholeFile):
+            return replace(
+                file, piece=WholeFile(re.sub(r"(?m)^const SERVER = .*$", "const SERVER = null", file.piece.text))
+            )
         if not isinstance(file.piece, SettingsEntries):
             return file
         kept = tuple(entry for entry in file.piece.entries if entry.at[0] != _SERVERS)

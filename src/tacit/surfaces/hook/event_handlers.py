@@ -23,7 +23,7 @@ import math
 import re
 import time
 
-from tacit.config.channels import HOOK, PUSHED, channels
+from tacit.config.channels import PUSHED, channel_of
 from tacit.ingest.journal import FAILED, LISTED, NOTE_ERROR, Journal, SessionPast, digest, notes_time
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
@@ -182,9 +182,9 @@ class EventResponse:
             else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
-        self.allowed_kinds = PUSHED[channels(context.location.folder_path).get(event.client, HOOK)]
+        self.allowed_kinds = PUSHED[channel_of(context.location.folder_path, event.client)]
         """The kinds that reach this client by hook; other kinds have another channel."""
-        self.answer = HookAnswer(event.name)
+        self.answer = HookAnswer(event.name, client=event.client)
         self.line: dict[str, object] = {
             "at": round(now, 6), "moment": event.moment, "agent": event.agent, "model": event.model[:80]
         }  # fmt: skip

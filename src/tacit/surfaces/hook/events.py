@@ -78,9 +78,12 @@ class Event:
         self.agent = word(agent) if agent else ""
         self.cwd = _text(fields.get("cwd"))
         self.model = _text(fields.get("model"))
-        self.source = _text(fields.get("source"))
+        source = _text(fields.get("source"))
+        self.source = "startup" if source == "new" else source
         self.prompt = without_hook_texts(_text(fields.get("prompt")))
-        if self.client == _REPEATING and self.moment == PROMPT and not self.prompt:
+        is_empty = self.client == _REPEATING and self.moment == PROMPT and not self.prompt
+        # Copilot CLI runs the hooks in Claude Code's settings too, with events that name a time. It has hooks of its own.
+        if is_empty or (self.client == "claude-code" and "timestamp" in fields):
             self.moment = ""
         self.is_held_back = fields.get("stop_hook_active") is True
         """Whether the agent only goes on because a hook kept it from stopping."""
@@ -125,6 +128,8 @@ def _call(fields: dict[str, object], name: str) -> HookCall:
         stopped = fields.get("is_interrupt") is True
         return HookCall(tool, arguments, framed_output(_text(fields.get("error")), tool=tool)[0], failed=not stopped)
     response = fields.get("tool_response")
+    if isinstance(result := fields.get("tool_result"), dict):  # Copilot CLI
+        response = {"llmContent": result.get("text_result_for_llm")}
     output = _output(response)
     failed: bool | None = False
     if isinstance(response, dict) and "llmContent" in response:  # Gemini CLI and Qwen Code
@@ -258,8 +263,9 @@ LINES_HEADING = "[tacit] seen here:"
 class HookAnswer:
     """The answer to one event; texts are added in the order of their importance."""
 
-    def __init__(self, event_name: str, *, number: str = "") -> None:
+    def __init__(self, event_name: str, *, number: str = "", client: str = "") -> None:
         self._event_name = event_name
+        self._client = client
         self._number = number or os.urandom(8).hex()
         self._texts: list[str] = []
         self._lines: list[str] = []
@@ -295,7 +301,9 @@ class HookAnswer:
             parts.append(framed(self._texts, number=self._number))
         context = "\n".join(parts)
         document: dict[str, object] = {"systemMessage": self.for_person} if self.for_person else {}
-        if context:
+        if context and self._client == "copilot":
+            document["additionalContext"] = context
+        elif context:
             document["hookSpecificOutput"] = {"hookEventName": self._event_name, "additionalContext": context}
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")) if document else ""
 
