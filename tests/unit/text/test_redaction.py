@@ -173,7 +173,7 @@ def test_a_token_behind_a_word_goes_too(kind: str) -> None:
 
 def test_what_stands_before_a_token_stays() -> None:
     assert redact(f"/srv/key-{GITHUB}/billing.py").text == "/srv/key-<redacted:github-token>/billing.py"
-    assert redact("key_AKIA" + "IOSFODNN7EXAMPLE").text == "key_<redacted:aws-access-key>"
+    assert redact("key_AKIA" + "IOSFODNN7MUSTERX").text == "key_<redacted:aws-access-key>"
     assert redact(f"fix-{OPENAI}").text == "fix-<redacted:openai-key>"
 
 
@@ -350,3 +350,44 @@ def test_a_long_row_of_names_costs_little(unit: str) -> None:
 
 def test_the_end_of_a_long_row_of_names_is_still_judged() -> None:
     assert redact("password=" * 100 + "hunter2x").text.endswith("=<redacted:password>")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PASS: linker/property-1",
+        "aws_access_key_id = AKIA" + "IOSFODNN7EXAMPLE",
+        'fields(private_key: "_EllipticCurvePrivateKey", data: bytes)',
+        "Buffer.from(password, 'base64').toString('utf8')",
+        "exports.Socks5Auth = exports.Socks4Response = exports.ERRORS",
+        "SOCKS5_NO_ACCEPTABLE_AUTH = SOCKS5_NO_ACCEPTABLE_AUTH;",
+        "user_pass = '%s:%s' % (user, word)",
+        "https://org:repo@sha/catalog.yml",
+    ],
+)
+def test_results_names_and_documented_samples_stay(line: str) -> None:
+    assert redact(line).text == line
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("http -a bob:{} GET https://api.example.com/", "Orchid4711!"),
+        ("echo {} | vercel env add API_SECRET production", "9qAE3m8fYc5R8a8aH8q8hc"),
+        ("htpasswd -cb .htpasswd bob {}", "Anker497_"),
+        ("INSERT INTO api_keys (name, secret) VALUES ('ci', '{}');", "zBBLCSBVKO5hsNlRmT2PsD"),
+        ('expect "password:" {{ send "{}\\r" }}', "harbor76087#"),
+        ("page.getByLabel('Password').fill('{}')", "Sommer66899-"),
+        ("driver.find_element(By.ID, 'password').send_keys('{}')", "canyon-Anker-62"),
+        ("Key         Value\n---         -----\npassword    {}\n", "Boston-Sommer-97"),
+        ("$ terraform output -raw db_password\n{}\n", "evxEo9UQKWDKbOVLQEw7qRQX"),
+        ("Your new API key (it will not be shown again): {}", "1UWwzDlLN7dpuFGTnkeKLZAX"),
+        ("recovery codes: {}", "6hok-wsal-t4pv, w5al-35aj-90bo"),
+        ("log in as admin / {}", "C60fAB1Xs84k"),
+        ("das Passwort lautet {}", "Boston-magnet-14"),
+    ],
+)
+def test_secrets_of_commands_tools_and_sentences_go(line: str, secret: str) -> None:
+    text = line.format(secret)
+    assert secret not in redact(text).text
+    assert may_hold_secret(json.dumps({"text": text}))

@@ -97,7 +97,7 @@ _FOREIGN_ESCAPED = re.compile(
     + b"|".join(word.encode("ascii", "backslashreplace")[2:].replace(b"\\", rb"\\") for word in FOREIGN)
     + b")"
 )
-_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|<<<|expect |form-data)|fernet\(")
+_PRINTS = re.compile(rb"(?:printenv|echo|cat|config:[gs]et|output -raw|<<<|expect |form-data)|fernet\(")
 _NAME_BYTES = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
 _TWO_WORDS = re.compile(TWO_WORDS.encode(), re.IGNORECASE)
@@ -111,7 +111,7 @@ def may_hold_secret(text: str | bytes) -> bool:
     lowered = raw.lower()
     return (
         any(scan.search(lowered) for scan in _SCANS)
-        or any(literal in lowered for literal in _LITERALS)
+        or any(literal in lowered for literal in _literals())
         or (b"sensitive" in lowered and _SENSITIVE.search(lowered) is not None)
         or (not lowered.isascii() and any(word in lowered for word in _FOREIGN_BYTES))
         or _FOREIGN_ESCAPED.search(lowered) is not None
@@ -141,6 +141,11 @@ def _names() -> tuple[re.Pattern[bytes], ...]:
 def _follows_command(lowered: bytes, flag: int) -> bool:
     window = lowered[max(0, flag - _COMMAND_REACH) : flag]
     return any(word in window for word in _flag_words())
+
+
+@cache
+def _literals() -> tuple[bytes, ...]:
+    return (*_LITERALS, *{form.literal.encode() for form in command_forms() if form.gate == "scan"})
 
 
 @cache
@@ -261,6 +266,7 @@ _FILE = re.compile(r"[\w./@-]+\.[A-Za-z]{1,5}(?:::?\S*)?")
 _NAME_MAX = 200
 _HEADERS = frozenset({"credential", "cookie"})
 _SHORTEST = 6
+_DOCUMENTED = "EXAMPLE"  # vendors' documents mark their sample credentials so: AKIAIOSFODNN7EXAMPLE
 _ROUNDS_MAX = 12
 _PRINTED_LONGEST = 10_000
 _REPEATS_MAX, _REPEATED_SHORTEST, _REPEATED_LONGEST = 64, 12, 4096
@@ -292,7 +298,8 @@ def redact(text: str) -> Redacted:
         # The capital dotted I is the only character whose lower case is longer, which would shift every position.
         lowered = text.replace("\u0130", "I").lower()
         found_here = chain(shaped_secrets(text), *(find(text, lowered) for find in FINDERS))
-        spans = _free_of_placeholders(text, _disjoint(found_here))
+        real = (span for span in found_here if _DOCUMENTED not in text[span.start : span.end])
+        spans = _free_of_placeholders(text, _disjoint(real))
         if not spans:
             break
         spans = _with_repeats(text, spans)

@@ -46,9 +46,8 @@ _OPERATOR = (
     rf"|[,(|>?](?=[ \t]{{0,24}}[\"'`\\]{{0,8}}{_DIGIT_SOON})|\((?=[\"'`\\]{{1,8}}{_MARK_SOON})"
     rf"|{_BREAK}[ \t]{{0,16}}=(?!=)|</key>(?:\\n|\s){{0,16}}<string>)"
 )
-_PROSE_LINK = (
-    r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
-)
+_LINKS = "is|was|to|are|will be|is now|set to|of|changed to|identified by|by|ist|lautet|est|es|és|är"
+_PROSE_LINK = rf"(?:[ \t]|\\t){{1,16}}(?:(?:{_LINKS})[ \t:=]{{1,4}})?"
 TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[\"'`\\]{{0,8}}{_DIGIT_SOON}))"
 NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
 
@@ -82,6 +81,8 @@ def named_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
                 continue
             start, name = _whole_name(text, match)
             promise = secret_name(name)
+            if name == "PASS" and match.group(1) == ":" and match.group().endswith((":", ": ")):
+                continue  # a test's result: "PASS: linker/property-1"
             if promise is None or "<redacted:" in text[max(0, start - 10) : start]:
                 continue
             span = _assigned(text, match, promise=promise, start=start)
@@ -134,7 +135,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
         return None  # a whole Cookie header is judged pair by pair
     begin, end = _extent(text, value)
     body = text[begin:end]
-    if not body or body[0] in ",)+;]} ":
+    if not body or body[0] in ",)+;]} " or body == text[start : match.end()].strip(" \t=:").rpartition(".")[2]:
         return None  # the quote closed the name's own string, as in print("password:", password)
     operator = match.group(1)
     flag = text.startswith("-", start)
@@ -147,6 +148,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
         before = text[max(0, match.start() - 300) : match.start()]
         linked = _LINK_WORD.search(match.group()) or _LOGIN_BEFORE.search(before)
         is_variable = quoted and text[start : match.end()].strip().isupper()
+        linked = linked or _KEY_VALUE_TABLE.search(before)
         fits = flag or bool(linked) or is_variable or password_shaped(body) or (promise.any_word and is_word_row(body))
     elif mark == ">":  # <password>x</password>
         fits = text.startswith("</", value.end())
@@ -178,19 +180,18 @@ def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
     return begin, end
 
 
-_LINK_WORD = re.compile(
-    r"[ \t](?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]+$", re.IGNORECASE
-)
+_LINK_WORD = re.compile(rf"[ \t](?:{_LINKS})[ \t:=]+$", re.IGNORECASE)
 _LOGIN_BEFORE = re.compile(
     r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$"
 )
+_KEY_VALUE_TABLE = re.compile(r"\bkey[ \t]+value[ \t]*\n[-= \t]+\n(?:[^\n]{0,120}\n){0,8}\Z", re.IGNORECASE)
 _LOOSE = frozenset({",", "(", "|", ">", "?"})
 
 
 _URL_LOGIN = re.compile(
     r"://([^\s/:@?#\"'<>`\\]{0,256}):([^\s/\"'<>`\\]{1,512})@(?=[\w\[$%{.-])|://([^\s/:@?#\"'<>`\\]{20,512})@(?=[\w\[-])"
 )
-_LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port x xxx".split())
+_LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port repo x xxx".split())
 
 
 def url_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
@@ -329,7 +330,7 @@ def prints_secret(line: str) -> bool:
 
 def _unless_reference(text: str, span: tuple[int, int]) -> Iterator[SecretSpan]:
     value = text[slice(*span)]
-    if not _is_reference(value) and value.lower() not in _LITERAL_LOGIN:
+    if not _is_reference(value) and value.lower().rstrip("0123456789") not in _LITERAL_LOGIN:
         yield SecretSpan(*span, "password")
 
 

@@ -111,7 +111,7 @@ def _key_kind(words: list[str]) -> str:
 # Text that refers to a secret instead of being one, or that is already masked.
 _REFERENCE = re.compile(
     r"""
-    \$\{ | \$\( | \$\w+(?:[:.\[]\S*)?$ | %\w+% | %\(?\w*\)?[sdr]?$ | \{\{? | <[^>]*>? | \[ | \( | \.{2,} | … | &\w+$
+    \$\{ | \$\( | \$\w+(?:[:.\[]\S*)?$ | %\w+% | %\(?\w*\)?[sdr]?$ | (?:%[sdr][:/@,-]?)+$ | \{\{? | <[^>]*>? | \[ | \( | \.{2,} | … | &\w+$
   | [*•xX\-_.#?0]+$                                # masks
   | [A-Za-z_][\w.:>-]*[(\[{]                       # calls and subscripts
   | [A-Za-z_]+\d{0,3}(?:(?:\.|::|->)[A-Za-z_]+\d{0,3})+\??!?;?$   # dotted names
@@ -143,7 +143,7 @@ _NOT_VALUES = frozenset(
     "optional required password passwd passphrase pass secret token apikey key value values hidden masked empty "
     "default undefined unknown invalid disabled enabled auto input prompt stdin basic bearer digest file env plain "
     "never always session user username email name type label field example sensitive self this return const char "
-    "varchar void var let mut field char* str, missing expired incorrect wrong correct changed reset".split()
+    "varchar void var let mut field char* str, base64 utf8 utf-8 latin1 ascii hex sha256 sha512 md5 missing expired incorrect wrong correct changed reset".split()
 )
 _PROSE = frozenset(
     "a an and are be by can do enter for from in is it must no not of on or please the this to was with you your min max "
@@ -228,6 +228,8 @@ def password_shaped(value: str) -> bool:
     )
 
 
+_CONSTANT = re.compile(r"[A-Z]+\d?(?:_[A-Z]+\d?){2,}$")
+_MODULE = re.compile(r"(?:exports|module|self|this)\.")
 _COUNTED = re.compile(r"1234567890|0123456789|deadbeef", re.IGNORECASE)
 
 
@@ -242,7 +244,8 @@ def _is_class_name(value: str) -> bool:
 
 def machine_made(value: str) -> bool:
     """Whether a value looks random: digits among letters, or irregular case."""
-    if len(value) < 8:
+    value = _MODULE.sub("", value)
+    if len(value) < 8 or _CONSTANT.match(value):
         return False
     if not _LETTER.search(value) or (_SLUG.match(value) and not (value.isalpha() and _irregular(value))):
         return False
@@ -254,7 +257,7 @@ def machine_made(value: str) -> bool:
     letters = "".join(_LETTER.findall(value))
     if len(letters) < 12 or turns < len(value) / 8 or entropy(value) < 3:
         return False
-    return _irregular(letters) or (len(value) >= 16 and not _CAMEL.match(value) and entropy(value) >= 3.5)
+    return _irregular(letters) or (len(value) >= 16 and not _CAMEL.match(value.lstrip("_")) and entropy(value) >= 3.5)
 
 
 _RANDOM_KEY = re.compile(r"[A-Za-z0-9_\-]{20,100}={0,2}")
