@@ -26,7 +26,8 @@ PERSON_ONLY = frozenset(
 )  # fmt: skip
 NOT_FOR_AGENTS = frozenset(
     {
-        "index", "init", "uninstall", "learn --model", "learn --trust-outcomes", "recall --person", "train", "consolidate",
+        "index", "init", "uninstall", "check --model", "learn --model",
+        "learn --trust-outcomes", "recall --person", "train", "consolidate",
         "web", "export sessions",
     }
 )  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import SKIP_SENTENCES, Detonation, SkipReason, detonate
 from tacit.features.scan.inspection import Inspected, inspect
+from tacit.features.scan.reading import ReadingCheck
 from tacit.gate import checks
 from tacit.gate.content_checks import needed_capabilities_of
 from tacit.gate.findings import reason_sentence
@@ -108,6 +110,7 @@ class Checked:
 @click.option(
     "--with", "names", multiple=True, metavar="NAME", help="Also use a check that another package brings; repeatable."
 )
+@click.option("--model", metavar="NAME", help="Also let this language model read each skill; it adds findings.")
 @click.option("--library", is_flag=True, help="Recheck everything recallable: do its approvals still hold?")
 @click.option(
     "--apply", is_flag=True, help="With --library: versions whose approval no longer holds wait for review again."
@@ -120,16 +123,19 @@ def check(
     """Check skills for danger: PATH is a skill's folder or SKILL.md, a folder of skills, or an archive.
 
     Nothing is stored. Nothing is run, except with --detonate: then every script runs in a sandbox without network.
+    With --model claude-code, codex or provider:model the skill's text is sent to that model, without secrets.
     Exits with 3 if any skill has a finding of severity high or critical.
     """
-    run = how["run"]
-    _check_options(how, paths=bool(paths), disk_only=bool(run or names))
+    run, model = how["run"], how["model"]
+    _check_options(how, paths=bool(paths), disk_only=bool(run or names or model))
     if how["library"]:
         recheck(ctx, apply=how["apply"], by=how["by"])
         return
     asked = (*checks.every_check(), *map(checks.optional_check, names))
     sandbox = _sandbox() if run else None
-    looked = [check_skill(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
+    with _reading(ctx, model) as reading:
+        asked = (*asked, *reading)
+        looked = [check_skill(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
     documents = [_skill_json(each, asked) for each in looked]
     answer = documents[0] if len(documents) == 1 else {"skills": documents}
     ctx.report(answer, lambda: _print_skills(ctx, looked, everything=everything))
@@ -146,10 +152,21 @@ def check(
         )
 
 
+@contextmanager
+def _reading(ctx: CommandContext, name: str | None) -> Iterator[tuple[SafetyCheck, ...]]:
+    """Yield the check by a language model that a person named; nothing without a name."""
+    if name is None:
+        yield ()
+        return
+    ctx.caller.require_person("check --model")
+    with ctx.language_model(name.strip(), ctx.settings[0].model, start=True) as model:
+        yield (ReadingCheck(model),)
+
+
 _OPTION_MISTAKES = {
     "path_with_library": "--library checks the store, so it takes no PATH",
     "apply_without_library": "--apply belongs to --library",
-    "disk_option_with_library": "--detonate and --with check skills on disk, not --library",
+    "disk_option_with_library": "--detonate, --with and --model check skills on disk, not --library",
     "nothing_to_check": "give skills to check, or --library",
 }
 

@@ -35,9 +35,9 @@ class PromptFile:
 
 
 @cache
-def prompt_file(name: str) -> PromptFile:
-    """Read one prompt with its schema."""
-    folder = resources.files("tacit.learn.reading") / "prompts"
+def prompt_file(name: str, *, package: str = "tacit.learn.reading") -> PromptFile:
+    """Read one prompt with its schema from the `prompts` folder of a package."""
+    folder = resources.files(package) / "prompts"
     instructions, schema = (folder / f"{name}.md").read_bytes(), (folder / f"{name}.json").read_bytes()
     return PromptFile(
         name=name,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -19,9 +19,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, account_name, find_location
 from tacit.config.passphrase import unlock_at_terminal
-from tacit.config.settings import Config, Setting, load_config
+from tacit.config.settings import Config, ModelSettings, Setting, load_config
 from tacit.config.signers import unlocked_key
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.ports import LanguageModel
 from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
@@ -112,6 +113,21 @@ class CommandContext:
     def can_ask(self) -> bool:
         """Whether a person can be asked a question."""
         return self.caller.is_person and self.caller.at_terminal and not self.as_json
+
+    @contextmanager
+    def language_model(self, name: str, settings: ModelSettings, *, start: bool = False) -> Iterator[LanguageModel]:
+        """Open a language model with the limits of the settings; with `start`, a client that is missing is an error now."""
+        from tacit.providers.client_model import ClientModel
+        from tacit.providers.opening import open_model
+
+        if name != settings.name and not settings.base_url:  # the prices there are another model's
+            settings = replace(settings, price_in=None, price_out=None)
+        own = replace(settings, name=name)
+        opened = open_model(own, key=self.environment.model_key, home=self.environment.person_home)
+        if start and isinstance(opened, ClientModel):
+            opened.program()
+        with opened as model:
+            yield model
 
     def may_show(self, stored: StoredVersion) -> bool:
         """Whether the caller may see a version: people see everything, others no preference of another person."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -155,20 +154,13 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
     if not name:
         yield None
         return
-    from tacit.providers.client_model import ClientModel
-    from tacit.providers.opening import open_model
-
-    if name != settings.name and not settings.base_url:  # the prices there are another model's
-        settings = dataclasses.replace(settings, price_in=None, price_out=None)
-    try:
-        own = dataclasses.replace(settings, name=name)
-        opened = open_model(own, key=ctx.environment.model_key, home=ctx.environment.person_home)
-        if chosen and isinstance(opened, ClientModel):
-            opened.program()  # one that is named now and missing is no reason to learn without it
-    except (Mistake, ModelOutage) as error:
-        hint = "; or learn without a model: --no-model"
-        raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error
-    with opened as model:
+    with ExitStack() as opened:
+        try:
+            # A model that is named now and missing is no reason to learn without it.
+            model = opened.enter_context(ctx.language_model(name, settings, start=bool(chosen)))
+        except (Mistake, ModelOutage) as error:
+            hint = "; or learn without a model: --no-model"
+            raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error
         yield model
 
 

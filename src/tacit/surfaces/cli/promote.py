@@ -130,9 +130,7 @@ def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
     if to.level is not Level.GLOBAL or not settings.name:
         yield None
         return
-    from tacit.providers.opening import open_model
-
-    with open_model(settings, key=ctx.environment.model_key, home=ctx.environment.person_home) as model:
+    with ctx.language_model(settings.name, settings) as model:
         yield model
 
 
