@@ -81,7 +81,7 @@ def test_what_only_people_may_do_is_denied_to_agents_under_every_name() -> None:
 
 UNDENIED = {
     ("cards", "aha-status", "accepted"), ("adapters", "export", "unproven"),
-    ("learn", "--model"), ("learn", "--trust-outcomes"), ("recall", "--person"),
+    ("check", "--model"), ("learn", "--model"), ("learn", "--trust-outcomes"), ("recall", "--person"),
 }  # fmt: skip
 """Refused at run time alone: agents may run these commands otherwise."""
 
