@@ -24,7 +24,7 @@ from tacit.evidence.statistics import wilson
 from tacit.features.scan.inspection import inspect
 from tacit.features.scan.reading import ReadingCheck
 from tacit.gate.checks import every_check, run_checks
-from tacit.providers.recorded import RecordedModel
+from tacit.providers.opening import RecordedModel
 
 SKILLS, LINES = 40, 42
 Key = tuple[str, str, int, str]
