@@ -111,7 +111,8 @@ def may_hold_secret(text: str | bytes) -> bool:
     lowered = raw.lower()
     return (
         any(scan.search(lowered) for scan in _SCANS)
-        or any(literal in lowered for literal in _literals())
+        or any(literal in lowered for literal in _literals("scan"))
+        or (b"passw" in lowered and any(literal in lowered for literal in _literals("page")))
         or (b"sensitive" in lowered and _SENSITIVE.search(lowered) is not None)
         or (not lowered.isascii() and any(word in lowered for word in _FOREIGN_BYTES))
         or _FOREIGN_ESCAPED.search(lowered) is not None
@@ -144,8 +145,9 @@ def _follows_command(lowered: bytes, flag: int) -> bool:
 
 
 @cache
-def _literals() -> tuple[bytes, ...]:
-    return (*_LITERALS, *{form.literal.encode() for form in command_forms() if form.gate == "scan"})
+def _literals(gate: str) -> tuple[bytes, ...]:
+    own = {form.literal.encode() for form in command_forms() if form.gate == gate}
+    return (*own, *(_LITERALS if gate == "scan" else ()))
 
 
 @cache
