@@ -90,6 +90,9 @@ asked. SQLite databases are opened to read only. OpenHands' events are read as a
 
 Kept in git: transcripts on the branch `entire/checkpoints/…` or on refs of that name are read from the objects of the
 checkout, whichever of these clients wrote them. Claude Code's log events and Copilot's file of spans count as OpenTelemetry.
+
+Subagents are attempts of their own, with their session. Those of Claude Code and Codex are read as real sessions show them;
+those of Copilot, Cursor, Gemini CLI, OpenClaw and opencode by the clients' schemas: no real session with one was at hand.
 """
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tacit.surfaces.clients.connections import is_hook_command
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, approve_all
 
 BOTH = ("--client", "claude-code", "--client", "codex")
 CLAUDE_EVENTS = {
@@ -179,6 +179,56 @@ def assert_checked_and_undone(
         assert checked[f"{client}: hook command"]["state"] == "ok"
         assert checked[f"{client}: MCP server"]["state"] == "ok"
     assert terminal.run("uninstall", "--yes").code == 0
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_letta_code_is_connected_in_each_reach_and_left_as_it_was(terminal: Terminal, audience: str) -> None:
+    names = {"local": "settings.local.json", "user": "settings.json", "shared": "settings.json"}
+    settings = (terminal.home if audience == "user" else terminal.project) / ".letta" / names[audience]
+    settings.parent.mkdir()
+    settings.write_text('{"lastAgent": "agent-1", "hooks": {"Stop": [{"hooks": []}]}}')
+    before = snapshot(terminal.project, terminal.home)
+    assert terminal.run("init", "--client", "letta-code", "--yes", *AUDIENCES[audience]).code == 0
+    hooks = json.loads(settings.read_bytes())["hooks"]
+    assert set(hooks) == {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"}
+    assert {hook["timeout"] for groups in hooks.values() for group in groups for hook in group["hooks"]} == {10_000}
+    checked = findings(terminal, "--client", "letta-code")
+    assert checked["letta-code: skill"]["state"] == "ok"
+    assert "letta-code: MCP server" not in checked
+    assert terminal.run("uninstall", "--yes", "--shared").code == 0
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_clients_without_hooks_get_a_guide_that_is_kept_current(terminal: Terminal) -> None:
+    before = snapshot(terminal.project, terminal.home)
+    clients = ("--client", "aider", "--client", "mini-swe-agent", "--client", "claude-code")
+    assert terminal.run("init", *clients, "--yes").code == 0
+    guide, settings = terminal.project / ".tacit" / "guide.md", terminal.project / ".aider.conf.yml"
+    assert f'read: ["{guide}"]' in settings.read_text()
+    assert terminal.run("init", *clients, "--yes", "--json").json["changes"] == []
+    excluded = (terminal.project / ".git" / "info" / "exclude").read_text().split()
+    assert {"/.aider.conf.yml", "/.claude/settings.local.json"} <= set(excluded)
+
+    terminal.run("propose", "use-pnpm", "--kind", "norm", "--description", "Use pnpm {% here %}.", "--by", "ann")
+    assert "pnpm" not in guide.read_text(), "nobody approved it"
+    approve_all(terminal)
+    config = (terminal.project / ".tacit" / "mini-swe-agent.yaml").read_text()
+    assert "• Use pnpm {% here %}.\n" in guide.read_text()
+    assert "\n    • Use pnpm { % here %}.\n" in config, "it must not end what keeps the template as it is"
+    assert f'cwd: "{terminal.project}"' in config
+    checked = findings(terminal, "--client", "aider", "--client", "mini-swe-agent")
+    assert {each["state"] for name, each in checked.items() if name.startswith(("aider", "mini"))} == {"ok"}
+    assert terminal.run("uninstall", "--yes").code == 0
+    left = set(snapshot(terminal.project, terminal.home)) - set(before)
+    assert not [path for path in left if path.endswith(("guide.md", "mini-swe-agent.yaml", ".aider.conf.yml"))]
+
+
+def test_a_list_of_files_that_aider_reads_already_is_not_written_over(terminal: Terminal) -> None:
+    (terminal.project / ".aider.conf.yml").write_text("model: x\nread: [CONVENTIONS.md]\n")
+    before = snapshot(terminal.project, terminal.home)
+    refused = terminal.run("init", "--client", "aider", "--yes", "--json")
+    assert refused.json["error"]["code"] == "not_ours"
     assert snapshot(terminal.project, terminal.home) == before
 
 

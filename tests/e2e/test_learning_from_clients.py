@@ -15,7 +15,9 @@ from tacit.ingest.sources import project_transcripts, read
 from tests.e2e.conftest import Terminal
 from tests.unit.ingest.client_samples import PROMPT, SAMPLES
 
-FOUND = ("copilot", "gemini", "qwen-code", "opencode", "letta-code", "openclaw", "pi", "cursor-editor", "aider")
+FOUND = (
+    "copilot", "gemini", "qwen-code", "opencode", "letta-code", "openclaw", "pi", "cursor-editor", "aider", "mini-swe-agent",
+)  # fmt: skip
 MINE, THEIRS = "ann@example.org", "kim@example.org"
 
 

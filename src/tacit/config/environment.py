@@ -114,6 +114,9 @@ def _client_folders(env: Mapping[str, str], home: Path) -> dict[str, Path]:
         "letta-code": home / ".letta",
         "openclaw": Path(env.get("OPENCLAW_STATE_DIR") or home / ".openclaw"),
         "pi": home / ".pi",
+        "mini-swe-agent": Path(
+            env.get("MSWEA_GLOBAL_CONFIG_DIR") or (mac if mac.is_dir() else config) / "mini-swe-agent"
+        ),
         "cursor": home / ".cursor",
         "cursor-editor": (mac if mac.is_dir() else config) / "Cursor",
     }

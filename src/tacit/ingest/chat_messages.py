@@ -224,6 +224,7 @@ class MiniSweAgentReader(DocumentReader):
     name = "mini-swe-agent"
     keys = ((b'"mini_version"', b"mini-swe-agent-1", b'"instance_template"'), (b'"info"',))
     log = MiniSweAgentLog
+    places = ("last_mini_run.traj.json",)
 
     def records(self, document: Any) -> Iterable[Record] | None:
         """Return the settings and the messages."""

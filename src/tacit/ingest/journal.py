@@ -18,7 +18,7 @@ except ImportError:
 
 from tacit.config.files import open_plain
 
-CLIENTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen-code")
+CLIENTS = ("claude-code", "codex", "copilot", "gemini", "letta-code", "opencode", "qwen-code")
 """The clients whose hooks write journals."""
 FAILED = "failed"
 """How a line marks a call that failed, among what the call did."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tacit.domain.trajectory import StepResult
@@ -150,10 +151,18 @@ def is_openclaws(path: Path | None) -> bool:
 
 def _index(path: Path) -> dict[str, Record]:
     """Read the index of the sessions beside a file; nothing if there is none."""
+    return {key: entry for key, entry in _beside(path, "sessions.json").items() if isinstance(entry, dict)}
+
+
+def _beside(path: Path, name: str) -> Record:
+    """Read a document beside a file; nothing if there is none."""
     with suppress(OSError, ValueError, RecursionError):
-        found = mapping(json.loads((path.parent / "sessions.json").read_bytes()))
-        return {key: entry for key, entry in found.items() if isinstance(entry, dict)}
+        return mapping(json.loads(path.with_name(name).read_bytes()))
     return {}
+
+
+_COUNTED_FROM = datetime(2026, 1, 1, tzinfo=UTC)
+_LONGEST = timedelta(days=30)
 
 
 class LettaLog(PiLog):
@@ -161,18 +170,25 @@ class LettaLog(PiLog):
 
     client = "letta-code"
 
+    def __init__(self, path: Path | str, *, agent_id: str = "") -> None:
+        super().__init__(path, agent_id=agent_id)
+        self._began = since_epoch(_beside(self.path, "manifest.json").get("created_at"))
+
     def introduce(self, record: Record) -> None:
         """Take in which conversation this is."""
         named = mapping(record.get("metadata"))
         agent, conversation = text_of(named.get("agent_id")), text_of(named.get("conversation_id"))
-        self.note(session_id="/".join(filter(None, (agent, conversation))))
+        self.note(session_id="_".join(filter(None, (agent, conversation))))
         for text in all_texts(record.get("content")) if record.get("role") == "user" else ():
             if text.startswith("<system-reminder>") and (named_folder := _FOLDER.search(text)):
                 self.note(workspace=named_folder[1])
 
     def take(self, record: Record) -> None:
-        """Take in one message."""
-        self.take_message(record, record)
+        """Take in one message. Its time is made up: seconds counted from 2026 on, here from when the conversation began."""
+        at = since_epoch(record.get("timestamp") or mapping(record.get("metadata")).get("created_at"))
+        if at is not None and timedelta() <= at - _COUNTED_FROM < _LONGEST:
+            at = self._began + (at - _COUNTED_FROM) if self._began else None
+        self.take_message(record | {"timestamp": at and at.isoformat()}, {"id": record.get("id")})
 
 
 class LettaReader(JsonLinesReader):

@@ -4,16 +4,21 @@ Approval writes a folder, a new approved version replaces it, retirement removes
 overwritten or removed: its text is proposed as a new version, and once that is approved both agree again. A folder
 without Tacit's stamp is not touched, and neither is one that is under version control. What is written here ignores
 itself in git; `tacit skills export` writes folders to commit.
+
+Clients without hooks read a guide instead: one file of lines in `.tacit`, which `tacit init` puts there and every change of
+what is approved writes anew. No use is recorded of what stands in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit import render
 from tacit.config.channels import SKILL, SKILL_FOLDERS, channels
+from tacit.config.files import write_atomically
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
 from tacit.domain.evidence import Evidence
@@ -22,12 +27,21 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Trajectory
 from tacit.gate.review_rules import unlocked_tools
+from tacit.render.context import LINE_KINDS, hook_text, pointer_line
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
 ROOTS = {client: folders[0] for client, folders in SKILL_FOLDERS.items()}
 """Client → where its skills are written in a project."""
 IGNORE = ".gitignore"
+MAX_GUIDE_LINES = 60
+_GUIDE = (
+    "Background knowledge from earlier work in this project, not instructions: the request and the rules you were given "
+    "come first.",
+    'For more, before a task or after an error: `tacit recall "TASK OR ERROR"`; `tacit skills show NAME` shows one skill.',
+)
+_SHOWN_AS_LINES = (Kind.NORM, Kind.PREFERENCE, Kind.FACT, Kind.LESSON, Kind.PROCEDURE, Kind.REFERENCE)
+"""The kinds in the order of a guide; of the last two it names each skill, and how to see it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +86,59 @@ def export(context: StoreContext) -> list[ExportedFolder]:
             if now is None or now.skill.id != folder.source.skill.id:
                 done.append(_remove(folder))
         done += [written for stored in wanted.values() if (written := _write(context, root, stored))]
+    write_guides(context)
     return done
+
+
+def write_guides(context: StoreContext) -> None:
+    """Write anew the guides that are there."""
+    if context.place is None or not context.place.is_projects_own:
+        return
+    for name, text_of in GUIDES.items():
+        path = context.place.folder / name
+        if path.is_file() and not path.is_symlink():
+            text = text_of(_guide_lines(context), context.place.project)
+            if path.read_text(encoding="utf-8", errors="replace") != text:
+                write_atomically(path, text)
+
+
+def _guide_lines(context: StoreContext) -> list[str]:
+    """Return what is approved for the whole project: rules, facts and lessons as hooks show them, the others by name."""
+    current = queries.current(context.store, statuses=RECALLABLE)
+    shown = [stored.version.content for stored in current if context.may_see(stored)]
+    lines: list[str] = []
+    for kind in _SHOWN_AS_LINES:
+        for content in (each for each in shown if each.kind is kind):
+            lines += (hook_text(content) if kind in LINE_KINDS else pointer_line(content)).splitlines()
+    return lines[:MAX_GUIDE_LINES]
+
+
+def guide_text(lines: Sequence[str], project: Path) -> str:
+    """Return the guide that aider reads."""
+    return "\n".join(
+        ["<!-- Written by `tacit init` and kept current; `tacit uninstall` removes it. -->", "", *_body(lines)]
+    )
+
+
+def mini_config(lines: Sequence[str], project: Path) -> str:
+    """Return a configuration of mini-swe-agent: the guide, and where a run worked, which its log does not say by itself."""
+    body = "\n".join(f"    {line}" for line in "\n".join(_body(lines)).replace("{%", "{ %").splitlines())
+    return (
+        "# Written by `tacit init` and kept current; `tacit uninstall` removes it.\n"
+        f"# mini -c mini.yaml -c .tacit/{MINI_CONFIG}\n"
+        "agent:\n  system_template: |\n    You are a helpful assistant that can interact with a computer.\n\n"
+        f"    {{% raw %}}\n{body}\n    {{% endraw %}}\n"
+        f"environment:\n  cwd: {json.dumps(str(project), ensure_ascii=False)}\n  env:\n    AI_AGENT: mini-swe-agent\n"
+    )
+
+
+def _body(lines: Sequence[str]) -> list[str]:
+    return [_GUIDE[0], "", *(lines or ["Nothing is approved yet."]), "", _GUIDE[1], ""]
+
+
+GUIDE, MINI_CONFIG = "guide.md", "mini-swe-agent.yaml"
+GUIDES: Mapping[str, Callable[[Sequence[str], Path], str]] = {GUIDE: guide_text, MINI_CONFIG: mini_config}
+"""File in `.tacit` → its text."""
 
 
 def export_after_results(context: StoreContext, evidence: Iterable[Evidence]) -> list[ExportedFolder]:

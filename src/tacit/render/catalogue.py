@@ -30,6 +30,7 @@ PROJECT_ROOTS = (
     ".gemini/skills",
     ".qwen/skills",
     ".opencode/skills",
+    ".skills",
 )
 USER_ROOTS = (
     ".agents/skills",
@@ -37,6 +38,7 @@ USER_ROOTS = (
     ".codex/skills",
     ".copilot/skills",
     ".gemini/skills",
+    ".letta/skills",
     ".qwen/skills",
     ".config/opencode/skills",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -394,6 +395,104 @@ class Opencode:
                 yield Ran(state["input"]["command"], state.get("output") or state.get("error") or "", failed=failed)
 
 
+class LettaCode:
+    """letta-code with its local backend, a new agent for each session."""
+
+    name = "letta-code"
+    program = FETCHED / "more" / "node_modules" / ".bin" / "letta"
+    node: ClassVar[Path] = QwenCode.node
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        connect = ["connect", "lmstudio", "--base-url", f"{address}/v1"]
+        own = {"HOME": str(home), "PATH": os.defpath, "TERM": "dumb"} | self.environment(home, address)
+        words = [str(self.node), str(self.program), "--backend", "local", *connect]
+        subprocess.run(words, cwd=project, env=own, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        return {"DISABLE_AUTOUPDATER": "1", "LETTA_CODE_TELEM": "0", "LMSTUDIO_BASE_URL": f"{address}/v1"}
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        agent = [] if goes_on else ["--new-agent"]
+        settings = ["-m", "lmstudio/scripted-1", "--yolo", "--output-format", "stream-json"]
+        words = [str(self.node), str(self.program), "--backend", "local", *agent, *settings, "-p", prompt]
+        log = "$HOME/.letta/lc-local-backend/conversations/*/messages.jsonl"
+        return ["sh", "-c", f'"$@"; code=$?; echo; cat {log}; exit $code', "letta", *words]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        return self.command(prompt, goes_on=goes_on), {}
+
+    def call(self, move: Move, project: Path) -> Call:
+        assert not isinstance(move, Delegate)
+        if isinstance(move, Run):
+            return Call("Bash", {"command": move.command, "description": "Go on"})
+        if isinstance(move, Load):
+            return Call("Skill", {"skill": move.skill})
+        path = {"file_path": str(project / move.path)}
+        if isinstance(move, Look):
+            return Call("Read", path)
+        return Call("Edit", path | {"old_string": move.old, "new_string": move.new})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        asked: dict[str, str] = {}
+        session = ""
+        for record in _records(output):
+            session = session or record.get("conversation_id", "")
+            if record.get("metadata", {}).get("conversation_id") != session:
+                continue
+            for part in record["content"]:
+                if part["type"] == "toolCall" and part["name"] == "Bash":
+                    asked[part["id"]] = part["arguments"]["command"]
+            if record["role"] == "toolResult" and record["toolCallId"] in asked:
+                text = json.dumps(record["content"], ensure_ascii=False)
+                yield Ran(asked[record["toolCallId"]], text, failed=record["isError"] or '"Exit code: ' in text)
+
+
+class MiniSweAgent:
+    """mini-swe-agent, started with the configuration that holds what was learned."""
+
+    name = "mini-swe-agent"
+    program = FETCHED / "mini-swe-agent" / "bin" / "mini"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        (home / ".config" / "mini-swe-agent").mkdir(parents=True)
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        key = {"OPENAI_API_KEY": "scripted-key-that-opens-nothing", "OPENAI_API_BASE": f"{address}/v1"}
+        quiet = {"MSWEA_CONFIGURED": "true", "MSWEA_COST_TRACKING": "ignore_errors", "MSWEA_SILENT_STARTUP": "1"}
+        return key | quiet | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+    def command(self, prompt: str, *, goes_on: bool) -> list[str]:
+        configured = ["-c", "mini.yaml", "-c", ".tacit/mini-swe-agent.yaml"]
+        words = [str(self.program), *configured, "-m", "openai/scripted-1", "-t", prompt, "-y", "--exit-immediately"]
+        log = "$HOME/.config/mini-swe-agent/last_mini_run.traj.json"
+        return ["sh", "-c", f'"$@"; code=$?; echo; tr -d "\\n" <{log}; exit $code', "mini", *words]
+
+    def editor(self, prompt: str, home: Path, *, goes_on: bool) -> tuple[list[str], dict[str, str]]:
+        return self.command(prompt, goes_on=goes_on), {}
+
+    def call(self, move: Move, project: Path) -> Call:
+        assert isinstance(move, Run | Look | Replace)
+        if isinstance(move, Replace):
+            return Call("bash", {"command": f"sed -i 's/{move.old}/{move.new}/' {move.path}"})
+        return Call("bash", {"command": move.command if isinstance(move, Run) else f"cat {move.path}"})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        for record in _records(output):
+            asked: dict[str, str] = {}
+            for message in record["messages"]:
+                for call in message.get("tool_calls") or ():
+                    asked[call["id"]] = json.loads(call["function"]["arguments"])["command"]
+                if message["role"] == "tool" and message["tool_call_id"] in asked:
+                    noted = message["extra"]
+                    yield Ran(
+                        asked[message["tool_call_id"]], noted["raw_output"], failed=noted["returncode"] > 0
+                    )  # -1 ends the run
+
+
+LAST_CALLS = {"mini-swe-agent": Call("bash", {"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"})}
+"""How an agent ends whose client takes no plain answer for the end."""
+
+
 class CautiousClaudeCode(ClaudeCode):
     """Claude Code that may load skills and has to ask for everything else, with nobody there to answer."""
 
@@ -408,13 +507,15 @@ OPTIONAL: dict[str, Client] = {
     "qwen-code": QwenCode(),
 }
 """Clients that `make more-clients` fetches, for the loops that are theirs."""
+REPORT_LITTLE: dict[str, Client] = {"letta-code": LettaCode(), "mini-swe-agent": MiniSweAgent()}
+"""Those of them that do not say that a session ends, so that a person lets Tacit learn."""
 
 
 def missing(client: Client) -> str:
     """Why a client cannot be started here; nothing if it can."""
     if client.program.is_file() and os.access(client.program, os.X_OK):
         return ""
-    fetching = "more-clients" if client in OPTIONAL.values() else "clients"
+    fetching = "clients" if client in CLIENTS.values() else "more-clients"
     return f"{client.name} is not here; `make {fetching}` fetches it"
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.loops.clients import CLIENTS, OPTIONAL, Client, missing
+from tests.e2e.loops.clients import CLIENTS, OPTIONAL, REPORT_LITTLE, Client, missing
 from tests.e2e.loops.model import ScriptedModel
 from tests.e2e.loops.world import World
 
 
 @pytest.fixture(params=list(CLIENTS))
 def client(request: pytest.FixtureRequest) -> Client:
-    client = (CLIENTS | OPTIONAL)[request.param]
+    client = (CLIENTS | OPTIONAL | REPORT_LITTLE)[request.param]
     if os.environ.get("TACIT_CLIENTS") == "skip":
         pytest.skip("a real client takes its time: `make loops`")
     why = missing(client)
-    if why and os.environ.get("TACIT_CLIENTS") == "required" and request.param not in OPTIONAL:
+    if why and os.environ.get("TACIT_CLIENTS") == "required" and request.param in CLIENTS:
         pytest.fail(why)
     if why:
         pytest.skip(why)

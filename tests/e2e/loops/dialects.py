@@ -166,6 +166,13 @@ def _chat_events(turn: Turn, model: str) -> list[Event]:
     ]
 
 
+def whole_chat(events: list[Event]) -> Event:
+    """The same answer for a client that does not want it piece by piece."""
+    said, end, spent = events
+    choice = {"index": 0, "message": said["choices"][0]["delta"], "finish_reason": end["choices"][0]["finish_reason"]}
+    return said | {"object": "chat.completion", "choices": [choice], "usage": spent["usage"]}
+
+
 # --- Gemini ---------------------------------------------------------------------------------------------------------
 
 

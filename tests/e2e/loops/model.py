@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from tests.e2e.loops.dialects import DIALECTS, Dialect, Request, Turn
+from tests.e2e.loops.dialects import DIALECTS, Dialect, Request, Turn, whole_chat
 
 MAX_BYTES = 16_000_000
 MAX_REQUESTS = 200
@@ -88,8 +88,9 @@ def _answering(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 self._send(model.refuses_with, "application/json", json.dumps(error).encode())
                 return
             events = dialect.events(model.turn(dialect, body), str(body.get("model", "")))
-            if path.endswith(":generateContent"):
-                self._send(200, "application/json", json.dumps(events[0]).encode())
+            if path.endswith(":generateContent") or (path.endswith("completions") and not body.get("stream")):
+                answer = events[0] if path.endswith(":generateContent") else whole_chat(events)
+                self._send(200, "application/json", json.dumps(answer).encode())
                 return
             names = (f"event: {event['type']}\n" if "type" in event else "" for event in events)
             stream = "".join(f"{name}data: {json.dumps(event)}\n\n" for name, event in zip(names, events, strict=True))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import CLIENTS, OPTIONAL, Move, Run
+from tests.e2e.loops.clients import CLIENTS, OPTIONAL, REPORT_LITTLE, Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import Way, World
 
-pytestmark = pytest.mark.parametrize("client", [*CLIENTS, *OPTIONAL], indirect=True)
+with_hooks = pytest.mark.parametrize("client", [*CLIENTS, *OPTIONAL], indirect=True)
 SKILL = re.compile(r"<tacit-skill .*?</tacit-skill>", re.DOTALL)
 
 
@@ -28,6 +28,8 @@ def stumbled(world: World) -> World:
         assert any(ledger.report(month) in command for command in session.failures), session.commands
         assert ledger.closed(world.project, month)
         world.forget_build()
+        if world.client.name in REPORT_LITTLE:
+            world.tacit("learn")
     return world
 
 
@@ -55,6 +57,7 @@ def the(kind: str, waiting: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+@with_hooks
 def test_what_was_learned_and_approved_reaches_the_model_and_shortens_the_way(stumbled: World) -> None:
     waiting = stumbled.learned(trajectories=2)
     assert "procedure" not in {candidate["kind"] for candidate in waiting}, "two runs are too few"
@@ -85,6 +88,7 @@ def test_what_was_learned_and_approved_reaches_the_model_and_shortens_the_way(st
     assert stumbled.person.run("verify").code == 0
 
 
+@pytest.mark.parametrize("client", [*CLIENTS, *OPTIONAL, "letta-code"], indirect=True)
 def test_lesson_reaches_the_model_when_the_known_error_comes_back(stumbled: World) -> None:
     lesson = the("lesson", stumbled.learned(trajectories=2))
     stumbled.approve(lesson["version_id"])
@@ -101,4 +105,17 @@ def test_lesson_reaches_the_model_when_the_known_error_comes_back(stumbled: Worl
     assert knows(second), second.told[-2000:]
     assert len(again.failures) == 1
     assert len(again.requests) == len(ledger.short_way("2026-06")) + 2
+    assert ledger.closed(stumbled.project, "2026-06")
+
+
+@pytest.mark.parametrize("client", ["mini-swe-agent"], indirect=True)
+def test_a_client_without_hooks_knows_what_was_approved_from_its_guide(stumbled: World) -> None:
+    lesson = the("lesson", stumbled.learned())
+    assert lesson["name"] not in (stumbled.project / ".tacit" / "mini-swe-agent.yaml").read_text(encoding="utf-8")
+    stumbled.approve(lesson["version_id"])
+
+    again = stumbled.session(ledger.task("2026-06"), stumbling("2026-06"))
+    stumbled.assert_undisturbed(again)
+    assert knows(again.requests[0])
+    assert again.failures == []
     assert ledger.closed(stumbled.project, "2026-06")

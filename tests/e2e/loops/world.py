@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.e2e.conftest import Terminal
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import Client, Move, Ran
+from tests.e2e.loops.clients import LAST_CALLS, Client, Move, Ran
 from tests.e2e.loops.dialects import Request, Turn
 from tests.e2e.loops.model import ScriptedModel
 from tests.person import give_key
@@ -121,7 +121,7 @@ class World:
         def script(request: Request) -> Turn:
             moves = way(request)
             if request.turn >= len(moves):
-                return Turn("That is done.")
+                return Turn("That is done.", LAST_CALLS.get(self.client.name))
             return Turn("Next.", self.client.call(moves[request.turn], self.project))
 
         self.model.script = script

@@ -187,8 +187,12 @@ def letta(home: Path) -> Path:
     messages = _pi_messages(home, shell="Bash", edit="Edit")
     reminder = f"<system-reminder>\n- **Current working directory**: {workspace(home)}\n</system-reminder>"
     messages[0]["content"].insert(0, {"type": "text", "text": reminder})
-    lines = [{"id": f"ui-msg-{at}", "metadata": named, **message} for at, message in enumerate(messages)]
-    return write_lines(home / ".letta/lc-local-backend/conversations/Y29udg/messages.jsonl", lines)
+    made_up = 1_767_225_600_000  # the first second of 2026
+    times: list[Record] = [{"timestamp": made_up + at * 1000} for at in range(len(messages))]
+    lines = [{"id": f"ui-msg-{at}", "metadata": named, **message, **times[at]} for at, message in enumerate(messages)]
+    path = write_lines(home / ".letta/lc-local-backend/conversations/Y29udg/messages.jsonl", lines)
+    write_document(path.with_name("manifest.json"), {"created_at": AT})
+    return path
 
 
 def _pi_session(home: Path, path: Path, name: str) -> Path:
@@ -389,7 +393,7 @@ def mini_swe_agent(home: Path) -> Path:
     messages += [{"role": "assistant", "content": DONE}, {"role": "exit", "content": "", "extra": {}}]
     info = {"config": config, "mini_version": "2.4.6", "exit_status": "Submitted"}
     document = {"info": info, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}
-    return write_document(home / "run.traj.json", document)
+    return write_document(home / ".config/mini-swe-agent/last_mini_run.traj.json", document)
 
 
 def swe_agent(home: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,17 @@ def test_a_grown_log_is_read_on_from_its_open_attempt(name: str, tmp_path: Path)
     resumed = list(reader.read(path, start=stream.mark))
     assert [(each.task, each.steps) for each in resumed] == [(each.task, each.steps) for each in reader.read(path)]
     assert resumed[0].environment.workspace == next(reader.read(path)).environment.workspace
+
+
+def test_the_made_up_times_of_letta_code_are_counted_from_when_the_conversation_began(tmp_path: Path) -> None:
+    path = SAMPLES["letta-code"](tmp_path)
+    began = datetime.fromisoformat(AT)
+    (found,) = read(path)
+    assert found.started_at == began
+    assert [step.at for step in found.actions][-1] == began + timedelta(seconds=7)
+    path.with_name("manifest.json").unlink()
+    (found,) = read(path)
+    assert found.started_at is None, "no time is better than a wrong one"
 
 
 def test_the_events_of_a_subagent_of_copilot_are_its_own_attempt(tmp_path: Path) -> None:

@@ -37,14 +37,14 @@ class TestScanning:
         places = [path.relative_to(project.parent).as_posix() for path in roots(project=project, home=home)]
         assert places == [
             "project/.agents/skills", "project/.claude/skills", "project/.codex/skills", "project/.github/skills",
-            "project/.gemini/skills", "project/.qwen/skills", "project/.opencode/skills", "home/.agents/skills",
-            "home/.claude/skills", "home/.codex/skills", "home/.copilot/skills", "home/.gemini/skills",
-            "home/.qwen/skills", "home/.config/opencode/skills",
+            "project/.gemini/skills", "project/.qwen/skills", "project/.opencode/skills", "project/.skills",
+            "home/.agents/skills", "home/.claude/skills", "home/.codex/skills", "home/.copilot/skills",
+            "home/.gemini/skills", "home/.letta/skills", "home/.qwen/skills", "home/.config/opencode/skills",
         ]  # fmt: skip
         for number, root in enumerate(roots(project=project, home=home)):
             save(skill(f"s{number:02}"), root)
         found = scan(project=project, home=home)
-        assert [item.name for item in found.entries] == [f"s{number:02}" for number in range(14)]
+        assert [item.name for item in found.entries] == [f"s{number:02}" for number in range(16)]
         assert found.shadowed == ()
 
     def test_no_folders_at_all_are_no_fault(self, project: Path) -> None:

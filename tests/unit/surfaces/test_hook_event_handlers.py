@@ -15,6 +15,7 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
 from tacit.surfaces.hook import event_handlers
+from tacit.surfaces.hook.event_handlers import respond
 from tacit.surfaces.hook.events import LINES_HEADING, find, parse
 from tests.unit.surfaces.hook_events import (
     claude,
@@ -511,3 +512,27 @@ def test_an_overlay_reaches_a_client_that_has_procedures_as_files(tmp_path):
     project = make_project(tmp_path, dataclasses.replace(PROCEDURE, name="migrate-here", extends="migrate"))
     channels.choose(str(project.database.parent), "claude-code", channels.SKILL)
     assert "migrate-here" in project.send(loads("migrate"))
+
+
+def test_letta_code_without_a_terminal_is_told_the_norms_at_its_first_call_and_the_lesson_at_its_error(project):
+    def tell(**event: object) -> str:
+        fields = {"working_directory": str(project.folder), "agent_id": "agent-1", **event}
+        parsed = parse(stdin(fields), "letta-code")
+        context = find(parsed, HookEnvironment({"HOME": str(project.home)}))
+        assert context is not None
+        said: list[str] = []
+        respond(parsed, context, say=said.append, clock=project.clock)
+        return "".join(said)
+
+    def call(output: str, status: str = "success") -> str:
+        told = tell(
+            event_type="PostToolUse", tool_name="Bash", tool_input={"command": "python manage.py makemigration"},
+            tool_result={"status": status, "output": output},
+        )  # fmt: skip
+        return json.loads(told)["hookSpecificOutput"]["additionalContext"] if told else ""
+
+    assert call("0001") == f"{LINES_HEADING}\n• {NORM.description}"
+    assert call("0001") == ""
+    assert "run sync first" in call(f"Exit code: 1\n{STALE}\n", "error")
+    plain = tell(event_type="SessionStart", is_new_session=True, conversation_id="conv-2")
+    assert plain == f"{LINES_HEADING}\n• {NORM.description}", "at a terminal, what a hook prints is what the model sees"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,6 +171,69 @@ def test_an_event_of_copilot_is_heard_once_although_it_runs_the_hooks_of_claude_
     answer = HookAnswer("SessionStart", number="0", client="copilot")
     answer.note("Use make.")
     assert json.loads(answer.json()) == {"additionalContext": "<tacit-note>\nUse make.\n</tacit-note>"}
+
+
+def letta(name: str, cwd: Path | str = "/srv/ann/shop", **fields: Any) -> dict[str, Any]:
+    """An event of letta-code."""
+    return {"event_type": name, "working_directory": str(cwd), "agent_id": "agent-1"} | fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "moment"),
+    [
+        (letta("SessionStart", is_new_session=True, conversation_id="conv-1"), START),
+        (letta("UserPromptSubmit", prompt="add a column", conversation_id="conv-1"), PROMPT),
+        (letta("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_result={}), CALL),
+        (letta("SessionEnd", conversation_id="conv-1"), LEARN),
+        (letta("PermissionRequest", tool_name="Bash"), ""),
+    ],
+)
+def test_moments_of_letta_code(fields, moment):
+    event = parse(stdin(fields), "letta-code")
+    assert (event.moment, event.cwd, event.agent) == (moment, "/srv/ann/shop", "")
+    assert event.session == ("agent-1_conv-1" if "conversation_id" in fields else "agent-1")
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "found"),
+    [
+        ("success", "hi\n", ("hi\n", False)),
+        ("error", "Exit code: 3\nls: no such file\n", ("ls: no such file\n", True)),
+        ("error", "String to replace not found in file.", ("String to replace not found in file.", True)),
+    ],
+)
+def test_what_a_tool_of_letta_code_gave_back(status, output, found):
+    fields = letta("PostToolUse", tool_name="Bash", tool_input={}, tool_result={"status": status, "output": output})
+    (call,) = parse(stdin(fields), "letta-code").calls
+    assert (call.output, call.failed) == found
+
+
+@pytest.mark.parametrize(
+    ("settings", "session"),
+    [
+        ('{"lastSession": {"agentId": "agent-1", "conversationId": "local-conv-7"}}', "agent-1_local-conv-7"),
+        ('{"lastSession": {"agentId": "agent-2", "conversationId": "local-conv-7"}}', "agent-1"),
+        ('{"lastSession": 7}', "agent-1"),
+        ("not JSON", "agent-1"),
+    ],
+)
+def test_the_conversation_of_letta_code_stands_in_its_own_settings(settings, session, tmp_path, monkeypatch):
+    (tmp_path / ".letta").mkdir()
+    (tmp_path / ".letta" / "settings.local.json").write_text(settings)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    log = tmp_path / ".letta/lc-local-backend/conversations/Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtNw/messages.jsonl"
+    log.parent.mkdir(parents=True)
+    log.touch()
+    event = parse(stdin(letta("PostToolUse", tmp_path, tool_name="Bash", tool_result={})), "letta-code")
+    assert (event.session, event.transcript) == (session, str(log) if session != "agent-1" else "")
+
+
+def test_an_end_that_names_nobody_is_of_the_last_session(tmp_path):
+    (tmp_path / ".letta").mkdir()
+    last = {"lastSession": {"agentId": "agent-2", "conversationId": "default"}}
+    (tmp_path / ".letta" / "settings.local.json").write_text(json.dumps(last))
+    event = parse(stdin({"event_type": "Stop", "working_directory": str(tmp_path)}), "letta-code")
+    assert (event.moment, event.session) == (LEARN, "agent-2_default")
 
 
 def test_a_batch_brings_its_calls_and_does_not_say_how_they_ended():

@@ -38,6 +38,7 @@ from tacit.surfaces.clients.checks import (
 )
 from tacit.surfaces.clients.connections import (
     CLIENTS,
+    SERVER,
     SHARED,
     Audience,
     Client,
@@ -184,15 +185,18 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
         yield from check_files(readable if can_serve() else without_server(readable))
         hooks = hooks_in(client, files[0])
         yield from check_codex(places, hooks, audience) if client.name == "codex" else check_switch(client, places)
-        yield from _probes(ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
+        serves = any(SERVER in file.what for file in files)
+        yield from _probes(
+            ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher, serves=serves
+        )
         note = record.of(files[0])
         yield from _fired(ctx, client, hooks, since=(note and note.written_at) or 0.0)
 
 
 def _probes(
-    ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, launcher: Launcher
+    ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, launcher: Launcher, serves: bool
 ) -> Iterator[ClientCheck]:
-    """Run each command as the client would."""
+    """Run each command as the client would, and that of the MCP server where it has one."""
     around = ctx.environment
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
         folder = Path(name).resolve()
@@ -208,6 +212,8 @@ def _probes(
             ran = probe_hook(command, client.name, folder=folder, environment=around, nonce=nonce)
             remedy = _SHARED_REMEDY if launcher.shared else "run `tacit init` again"
             yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
+        if not serves:
+            return
         if not can_serve():
             text = "not installed; hooks work without it"
             yield ClientCheck(f"{client.name}: MCP server", "note", text, "pip install 'tacit[mcp]'")

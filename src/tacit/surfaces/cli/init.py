@@ -45,6 +45,7 @@ from tacit.surfaces.clients.installation import (
     is_connected_by_project,
     plan_install,
     plan_uninstall,
+    shared_files,
     without_shared_parts,
 )
 
@@ -124,7 +125,7 @@ def init(
     notes += [f"{client.title} is not connected: tacit init --client {client.name}" for client in skipped]
     changes = _plan_changes(clients, places, record, launcher)
     asked = [*(client for client, _ in clients), *connected]
-    ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
+    ways = {client.name: channel or now.get(client.name, HOOK) for client in asked if client.events}
     asks = not (dry_run or yes)
     planned = PlannedChanges(changes=changes, notes=notes, channels=ways, quiet=yes and not dry_run, diff=diff)
     written = bool(clients or connected) if asks else not dry_run
@@ -136,7 +137,7 @@ def init(
     if written:
         apply_changes(changes, record, ctx.environment.home, at=time.time())
         _mark_connected(ctx, everywhere=user, here=bool(clients))
-        left = _choose(ctx, asked, channel) if channel else []
+        left = _choose(ctx, list(ways), channel)
     reading = _reading(ctx, asked, asks=written and not yes and ctx.can_ask)
     _report_changes(
         ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else (), reading=reading
@@ -362,7 +363,7 @@ def _notes(
         if not can_serve():
             yield "the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')"
     for client, audience in clients:
-        team = files_of(client, places, Audience.SHARED, launcher=launcher)
+        team = shared_files(client, places, launcher=launcher)
         if not chosen and is_connected(team):
             yield f"{team[0].path} connects {client.title} only in part: run `tacit init --shared` to complete it"
         audiences = record.audiences(client.name) | {audience}
@@ -398,16 +399,20 @@ def _others(changes: Sequence[SettingsChange], places: ClientFolders) -> list[st
     return [*sorted(projects - {"", str(places.project)}), *everywhere]
 
 
-def _choose(ctx: CommandContext, clients: Sequence[Client], channel: str) -> list[str]:
-    """Store the channel, and use it for what is already approved."""
-    ctx.place.prepare()
+def _choose(ctx: CommandContext, clients: Sequence[str], channel: str | None) -> list[str]:
+    """Store the channel, if one was chosen, and give the clients what is already approved."""
     folder = str(ctx.place.folder)
     before = channels(folder)
-    for client in clients:
-        choose(folder, client.name, channel)
-    if channels(folder) == before or not Path(ctx.place.database).exists():
+    if channel:
+        ctx.place.prepare()
+        for client in clients:
+            choose(folder, client, channel)
+    if not Path(ctx.place.database).exists():
         return []
     context = ctx.memory.context
+    if channels(folder) == before:
+        exports.write_guides(context)
+        return []
     return [*_left(exports.remove_exports(context)), *_left(exports.export(context))]
 
 

@@ -96,6 +96,8 @@ def check_files(files: Sequence[ClientFile]) -> Iterator[ClientCheck]:
 
 def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     """The hooks of Tacit's in a settings file, where they stand."""
+    if not client.events:
+        return []
     content = read(file.path)
     if isinstance(file.piece, WholeFile):  # a plugin, which has one command for all events
         command = _PLUGIN_COMMAND.search(content or b"")
@@ -125,6 +127,7 @@ _SWITCHES: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
     "copilot": (".github/copilot", ("disableAllHooks",), True),
     "gemini": (".gemini", ("hooksConfig", "enabled"), False),
     "qwen-code": (".qwen", ("disableAllHooks",), True),
+    "letta-code": (".letta", ("hooks", "disabled"), True),
 }
 """Client → its folder in a project, and the setting that switches hooks off, with the value that does."""
 

@@ -35,7 +35,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -45,8 +45,10 @@ from pathlib import Path
 from typing import Any
 
 from tacit.config.environment import UserEnvironment
+from tacit.config.location import FOLDER
+from tacit.maintain.exports import GUIDE, MINI_CONFIG, guide_text, mini_config
 from tacit.surfaces.clients.json_settings import SettingsEntries, SettingsEntry
-from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
+from tacit.surfaces.clients.text_edits import HASH_END, WRITTEN_BY, MarkedBlock, TomlTable, WholeFile, hash_begin
 
 _PERSONS_COMMANDS = (
     "review", "promote", "cards promote", "backport --apply", "backport --undo", "cards backport --apply",
@@ -285,11 +287,17 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
         file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
         file(path=policy, piece=policy_piece, what="policy"),
     ]
-    if audience is Audience.LOCAL and places.git_exclude:
-        ours = [f"/{path.relative_to(places.project).as_posix()}" for path in (settings, skill, policy)]
-        block = MarkedBlock("\n".join(ours), begin=f"# tacit: begin. {WRITTEN_BY}", end="# tacit: end")
-        found.append(file(path=places.git_exclude, piece=block, what="kept out of version control"))
-    return found
+    return found + (_excluded(places, (settings, skill, policy), file) if audience is Audience.LOCAL else [])
+
+
+def _excluded(places: ClientFolders, paths: Iterable[Path], file: Callable[..., ClientFile]) -> list[ClientFile]:
+    """The lines that keep files of one person out of version control; none outside git."""
+    if not places.git_exclude:
+        return []
+    ours = "\n".join(f"/{path.relative_to(places.project).as_posix()}" for path in paths)
+    found: ClientFile = file(path=places.git_exclude, piece=MarkedBlock(""), what="kept out of version control")
+    about = "" if found.client == CLAUDE_CODE.name else found.client
+    return [replace(found, piece=MarkedBlock(ours, hash_begin(about), HASH_END))]
 
 
 def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> tuple[SettingsEntry, ...]:
@@ -547,9 +555,94 @@ OPENCODE = _from_row(
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"),
 )
 
+
+# --- letta-code -----------------------------------------------------------------------------------------------------
+
+LETTA_EVENTS = dict.fromkeys(
+    ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"), HOOK_TIMEOUT_S * 1000
+)
+
+
+def _letta_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+    """Everything letta-code is given. It reports a failed call as one that was used, too."""
+    folder = (places.user_home if audience is Audience.USER else places.project) / ".letta"
+    settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
+    skills = {
+        Audience.LOCAL: places.project / ".skills",
+        Audience.USER: folder / "skills",
+        Audience.SHARED: places.project / ".agents" / "skills",
+    }
+    skill = skills[audience] / "tacit" / "SKILL.md"
+    project = "" if audience is Audience.USER else str(places.project)
+    file = partial(ClientFile, client=LETTA_CODE.name, audience=audience, project=project)
+    hooks = SettingsEntries(hook_entries(launcher, LETTA_CODE.name, LETTA_EVENTS))
+    found = [
+        file(path=settings, piece=hooks, what="hooks"),
+        file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
+    ]
+    return found + (_excluded(places, (settings, skill), file) if audience is Audience.LOCAL else [])
+
+
+LETTA_CODE = Client(
+    name="letta-code",
+    title="letta-code",
+    program="letta",
+    events=LETTA_EVENTS,
+    files=_letta_files,
+    home=lambda places: places.user_home / ".letta",
+    default=Audience.LOCAL,
+)
+
+# --- clients without hooks: aider and mini-swe-agent ------------------------------------------------------------------
+
+
+def _aider_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+    """A guide, which is kept current, and the line of aider's settings that names it; for one person in one project."""
+    guide, settings = places.project / FOLDER / GUIDE, places.project / ".aider.conf.yml"
+    file = partial(ClientFile, client=AIDER.name, audience=Audience.LOCAL, project=str(places.project))
+    reads = MarkedBlock(f"read: [{json.dumps(str(guide), ensure_ascii=False)}]", hash_begin(), HASH_END, key="read")
+    found = [
+        file(path=settings, piece=reads, what="reads the guide"),
+        file(path=guide, piece=WholeFile(guide_text((), places.project), is_kept_current=True), what="guide"),
+    ]
+    return found + _excluded(places, (settings,), file)
+
+
+def _mini_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+    """A configuration to start mini-swe-agent with, which holds the guide; for one person in one project."""
+    piece = WholeFile(mini_config((), places.project), is_kept_current=True)
+    path, project = places.project / FOLDER / MINI_CONFIG, str(places.project)
+    what = f"mini -c mini.yaml -c {FOLDER}/{MINI_CONFIG}"
+    return [
+        ClientFile(
+            path=path, piece=piece, client=MINI_SWE_AGENT.name, audience=Audience.LOCAL, project=project, what=what
+        )
+    ]
+
+
+AIDER = Client(
+    name="aider",
+    title="aider",
+    program="aider",
+    events={},
+    files=_aider_files,
+    home=lambda places: places.user_home / ".aider",
+    default=Audience.LOCAL,
+)
+MINI_SWE_AGENT = Client(
+    name="mini-swe-agent",
+    title="mini-swe-agent",
+    program="mini",
+    events={},
+    files=_mini_files,
+    home=lambda places: (places.config_home or places.user_home / ".config") / "mini-swe-agent",
+    default=Audience.LOCAL,
+)
+
 # --- which connections are there ------------------------------------------------------------------------------------
 
-CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN_CODE)}
+_ALL = (CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN_CODE, LETTA_CODE, AIDER, MINI_SWE_AGENT)
+CLIENTS = {client.name: client for client in _ALL}
 
 
 def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFolders:
@@ -582,9 +675,8 @@ def without_server(files: Sequence[ClientFile]) -> list[ClientFile]:
 
     def bare(file: ClientFile) -> ClientFile:
         if isinstance(file.piece, WholeFile):
-            return replace(
-                file, piece=WholeFile(re.sub(r"(?m)^const SERVER = .*$", "const SERVER = null", file.piece.text))
-            )
+            text = re.sub(r"(?m)^const SERVER = .*$", "const SERVER = null", file.piece.text)
+            return replace(file, piece=replace(file.piece, text=text))
         if not isinstance(file.piece, SettingsEntries):
             return file
         kept = tuple(entry for entry in file.piece.entries if entry.at[0] != _SERVERS)

@@ -310,7 +310,7 @@ def _taking(file: ClientFile, record: InstallationRecord, before: bytes | None) 
 def _bare(file: ClientFile, text: str, note: InstalledPart | None) -> tuple[str, bool]:
     """The text without Tacit's piece, and whether it is a file of Tacit's own that a person has made theirs."""
     exact = without(text, note.inserted) if note else None
-    if note and isinstance(file.piece, WholeFile) and exact != "":
+    if note and isinstance(file.piece, WholeFile) and not file.piece.is_kept_current and exact != "":
         return text, bool(text.strip())
     try:
         formal = file.piece.take(text, note.names if note else None)
@@ -357,23 +357,29 @@ def parts_in(file: ClientFile) -> list[str]:
 
 def is_connected(files: Sequence[ClientFile]) -> bool:
     """Whether the first file, which holds the hooks, has anything of Tacit's."""
-    return bool(parts_in(files[0]))
+    return bool(files) and bool(parts_in(files[0]))
+
+
+def shared_files(client: Client, places: ClientFolders, *, launcher: Launcher) -> list[ClientFile]:
+    """The files that connect a client for everybody; none where it can only be connected for one person."""
+    files = files_of(client, places, Audience.SHARED, launcher=launcher)
+    return [file for file in files if file.audience is Audience.SHARED]
 
 
 def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: Launcher) -> bool:
     """Whether the project's shared files connect a client: every hook is there, and the client can read them."""
-    (file, *_) = files_of(client, places, Audience.SHARED, launcher=launcher)
-    if not isinstance(file.piece, SettingsEntries):
-        return bool(parts_in(file))
-    wanted = {entry.name for entry in file.piece.entries if entry.at[0] == "hooks"}
-    return wanted <= set(parts_in(file))
+    files = shared_files(client, places, launcher=launcher)
+    if not files or not isinstance(files[0].piece, SettingsEntries):
+        return is_connected(files)
+    wanted = {entry.name for entry in files[0].piece.entries if entry.at[0] == "hooks"}
+    return wanted <= set(parts_in(files[0]))
 
 
 def without_shared_parts(
     client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher
 ) -> list[ClientFile]:
     """Those of a person's own files that are not the project's shared ones at the same time."""
-    shared = files_of(client, places, Audience.SHARED, launcher=launcher)
+    shared = shared_files(client, places, launcher=launcher)
     taken = {file.path for file in shared} if is_connected(shared) else set()
     return [file for file in files if file.audience is Audience.SHARED or file.path not in taken]
 

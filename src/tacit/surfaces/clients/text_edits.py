@@ -63,6 +63,12 @@ def without(text: str, insertions: Sequence[Insertion]) -> str | None:
 
 WRITTEN_BY = "Written by `tacit init`"
 """Stands in every file that is Tacit's from the first line to the last."""
+HASH_END = "# tacit: end"
+
+
+def hash_begin(about: str = "") -> str:
+    """The line before a block in a file whose comments begin with `#`; `about` tells several blocks of one file apart."""
+    return f"# tacit: begin{about and ' '}{about}. {WRITTEN_BY}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ class MarkedBlock:
     body: str
     begin: str = f"<!-- tacit: begin. {WRITTEN_BY}; `tacit uninstall` removes it. -->"
     end: str = "<!-- tacit: end -->"
+    key: str = ""
+    """What the block sets in a YAML file; set elsewhere in it, it would be set twice."""
 
     @property
     def _pattern(self) -> re.Pattern[str]:
@@ -88,6 +96,9 @@ class MarkedBlock:
 
     def put(self, draft: TextDraft) -> list[str]:
         """Add the block behind everything else."""
+        if self.key and re.search(rf"(?m)^{re.escape(self.key)}\s*:", draft.text):
+            hint = f"add this yourself, and nothing else is needed: {self.body}"
+            raise Mistake(f"{self.key} is there already and is not Tacit's", code="not_ours", hint=hint)
         _append(draft, self._lines)
         return ["block"]
 
@@ -176,10 +187,12 @@ class WholeFile:
     """A file of Tacit's own."""
 
     text: str
+    is_kept_current: bool = False
+    """Whether other commands write it anew: then whatever they wrote is as it should be."""
 
     def is_complete(self, text: str) -> bool:
         """Whether the file is as it should be."""
-        return text == self.text
+        return text == self.text or (self.is_kept_current and WRITTEN_BY in text)
 
     def names(self, text: str) -> list[str]:
         """Whether it is there, and Tacit's."""

@@ -62,6 +62,8 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
 
             ask(event, context, say=_say)
         return
+    if event.is_all_that_comes and (context.has_store or context.location.may_be_made(variables.home)):
+        learner_requests.request_for_later(event, context)
     if not answers(event, context):
         return
     in_progress.append((event, context))

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 
 from tacit.config.channels import PUSHED, channel_of
-from tacit.ingest.journal import FAILED, LISTED, NOTE_ERROR, Journal, SessionPast, digest, notes_time
+from tacit.ingest.journal import FAILED, LISTED, NOTE_ERROR, Journal, SessionPast, digest, notes_time, path_of
 from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.events import (
@@ -176,9 +177,11 @@ class EventResponse:
         """Of the errors that a call shows, if any."""
         self.loaded_skill = _loaded_skill(event)
         """The skill that the client loaded at this event, if any."""
+        journal = path_of(context.location.folder_path, event.client, event.session)
+        begins = event.is_all_that_comes and not os.path.exists(journal)
         self.hook_index = (
             self._open_index()
-            if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature or self.loaded_skill
+            if event.moment in (START, BEFORE) or begins or event.prompt.strip() or self.signature or self.loaded_skill
             else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
@@ -429,6 +432,8 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
 
 
 def _at_call(response: EventResponse) -> None:
+    if response.event.is_all_that_comes and not response.past.source:
+        _at_start(response)
     for call in response.event.calls:
         if call.failed and _is_denied(call):
             _note_denial(response, call)

@@ -36,6 +36,9 @@ _MOMENTS = {
 }
 _REPEATING = "qwen-code"
 """The client whose prompt event comes again, without a text, before each turn of the model."""
+_LETTA = "letta-code"
+"""The client that names an agent, and neither its conversation nor the transcript."""
+_MAX_SETTINGS_BYTES = 1024 * 1024
 _WRAPPED = r"Exit code: (\d{1,9})\r?\nWall time: "
 """How Codex heads the output of some of its tools."""
 
@@ -67,6 +70,8 @@ class Event:
     """What happened, where, and in whose context."""
 
     def __init__(self, fields: dict[str, object], client: str = "") -> None:
+        if client == _LETTA and "event_type" in fields:
+            fields = _from_letta(fields)
         self.name = _text(fields.get("hook_event_name"))
         self.moment = _MOMENTS.get(self.name, "")
         self.transcript = _text(fields.get("transcript_path"))
@@ -85,6 +90,8 @@ class Event:
         # Copilot CLI runs the hooks in Claude Code's settings too, with events that name a time. It has hooks of its own.
         if is_empty or (self.client == "claude-code" and "timestamp" in fields):
             self.moment = ""
+        self.is_all_that_comes = self.client == _LETTA and self.moment == CALL
+        """Whether the client may report nothing but calls: without a terminal, letta-code does."""
         self.is_held_back = fields.get("stop_hook_active") is True
         """Whether the agent only goes on because a hook kept it from stopping."""
         single = [fields] if isinstance(fields.get("tool_name"), str) else []
@@ -144,6 +151,45 @@ def _call(fields: dict[str, object], name: str) -> HookCall:
     call = HookCall(tool, arguments, output, failed=failed)
     call.overwritten = _text(response.get("originalFile")) if isinstance(response, dict) else ""
     return call
+
+
+def _from_letta(fields: dict[str, object]) -> dict[str, object]:
+    """Return an event of letta-code in the words of Claude Code.
+
+    Which conversation an agent is in stands in the project's settings; the log lies in a folder named after it.
+    """
+    cwd, agent = _text(fields.get("working_directory")), _text(fields.get("agent_id"))
+    last = _last_conversation(cwd)
+    agent = agent or _text(last.get("agentId"))
+    known = _text(last.get("conversationId")) if agent == last.get("agentId") else ""
+    conversation = _text(fields.get("conversation_id")) or known
+    common: dict[str, object] = {
+        "hook_event_name": fields.get("event_type"),
+        "cwd": cwd,
+        "session_id": "_".join(filter(None, (agent, conversation))),
+        "source": "resume" if fields.get("is_new_session") is False else "startup",
+    }
+    if conversation:
+        from base64 import urlsafe_b64encode
+
+        name = f"default:{agent}" if conversation == "default" else f"conversation:{conversation}"
+        folder = urlsafe_b64encode(name.encode()).decode().rstrip("=")
+        log = os.path.expanduser(f"~/.letta/lc-local-backend/conversations/{folder}/messages.jsonl")
+        common["transcript_path"] = log if os.path.isfile(log) else ""
+    if isinstance(result := fields.get("tool_result"), dict):
+        texts = [{"text": re.sub(r"\AExit code: \d{1,9}\n", "", _text(result.get("output")))}]
+        common["tool_response"] = {"content": texts, "isError": result.get("status") == "error"}
+    return {key: value for key, value in fields.items() if key not in ("agent_id", "tool_result")} | common
+
+
+def _last_conversation(folder: str) -> dict[str, object]:
+    """Return what letta-code notes of its last session in a folder: `agentId` and `conversationId`."""
+    try:
+        with open(os.path.join(folder, ".letta", "settings.local.json"), "rb") as file:
+            found = json.loads(file.read(_MAX_SETTINGS_BYTES))["lastSession"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _output(response: object) -> str:
@@ -291,7 +337,7 @@ class HookAnswer:
         return MAX_CHARACTERS - len(self.json())
 
     def json(self) -> str:
-        """The answer as the client expects it; empty if there is nothing to say."""
+        """The answer as the client expects it: JSON, or plain text; empty if there is nothing to say."""
         parts = list(self._notes)
         if self._lines:
             parts += [LINES_HEADING, *self._lines]
@@ -300,6 +346,8 @@ class HookAnswer:
 
             parts.append(framed(self._texts, number=self._number))
         context = "\n".join(parts)
+        if self._client == _LETTA and self._event_name in ("SessionStart", "UserPromptSubmit"):
+            return context  # the agent sees what is printed at these
         document: dict[str, object] = {"systemMessage": self.for_person} if self.for_person else {}
         if context and self._client == "copilot":
             document["additionalContext"] = context

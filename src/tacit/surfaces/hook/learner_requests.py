@@ -46,6 +46,16 @@ def request(event: Event, context: EventContext) -> None:
     write_atomically(wanted, json.dumps(fields), sync=False)
 
 
+def request_for_later(event: Event, context: EventContext) -> None:
+    """Leave one request for a session whose end nobody reports; what earlier sessions left is worked on now."""
+    sessions = os.path.join(context.location.folder_path, FOLDER)
+    if os.path.exists(path_of(context.location.folder_path, event.client, event.session).removesuffix(SUFFIX) + WANTED):
+        return
+    if os.path.isdir(sessions) and is_wanted(context):
+        start_learner(context)
+    request(event, context)
+
+
 def is_wanted(context: EventContext) -> bool:
     """Whether a request waits, or was taken and never finished."""
     return any(
