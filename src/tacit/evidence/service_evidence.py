@@ -210,7 +210,7 @@ def is_named(trajectory: Trajectory, result: ServiceResult) -> bool:
 
 
 def _mentions(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?!\w|-(?!>))", text) is not None  # `0.0.0.0:8080->80/tcp` has 8080
 
 
 def _is_of_this_push(trajectory: Trajectory, result: ServiceResult, user: str) -> bool:

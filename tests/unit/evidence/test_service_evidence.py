@@ -59,6 +59,11 @@ SHOWN: dict[str, list[Step]] = {
         shell("docker compose up -d --build", seen="Container web Started"),
         shell("sleep 3; curl -f http://localhost:8080/healthz", seen="ok"),
     ],
+    "compose, port listed": [
+        shell("docker compose up -d api", seen="Started"),
+        shell("docker compose ps", seen="api  Up  0.0.0.0:8080->80/tcp"),
+        shell("curl -fs http://localhost:8080/healthz", seen="UP"),
+    ],
     "pulled first": [shell("git pull --ff-only"), APPLY, HEALTHY],
     "script, address told": [shell("./deploy.sh staging", seen="live at https://pay.example.net"), shell("curl -fsSL https://pay.example.net/up")],
     "make": [shell("make deploy ENV=staging", seen="see http://10.1.2.3:9000"), shell("curl -f http://10.1.2.3:9000/health")],

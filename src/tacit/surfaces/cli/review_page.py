@@ -19,7 +19,7 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import WAITING
 from tacit.domain.reach import CARD
 from tacit.domain.scope import Level
-from tacit.domain.skill import BEFORE_TAG, CALL_TAG, OWN_PREFIX, Kind, SkillContent, SkillVersion
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, OWN_PREFIX, RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
@@ -238,10 +238,10 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
 def project_gate(ctx: CommandContext, stored: StoredVersion, sessions: Collection[str]) -> dict[str, Any] | None:
     """Return how far sessions alone let a waiting version into the project; None where its scope is another one.
 
-    What a person said is not counted: it holds for the project because a person said so.
+    What a person said is not counted: it holds for the project because a person said so. The card counts each line.
     """
     version, level = stored.version, stored.skill.scope.level
-    said = version.content.kind in (Kind.NORM, Kind.PREFERENCE) or not version.provenance.by_tacit
+    said = version.content.kind in RULE_KINDS or not version.provenance.by_tacit or version.name == CARD
     if stored.status not in WAITING or level is not Level.PROJECT or said:
         return None
     return {"to": str(level), "sessions": sorted(sessions), "needed": SESSIONS, "open": len(sessions) >= SESSIONS}
