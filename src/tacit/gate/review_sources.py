@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import Any
 
 from tacit.config.location import is_tracked
 from tacit.domain.errors import NotFound, TacitError
-from tacit.domain.ledger import About
+from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import CodedReason, Status, parse_reasons
 from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillVersion, fields_without_origin
@@ -78,8 +79,12 @@ def sessions_behind(context: StoreContext, version: SkillVersion) -> frozenset[s
 
     A subagent's session counts as that of the agent that started it.
     """
-    store, seen = context.store, _attempts_behind(context.store, version)
-    for remark in store.remarks(version.skill_id, about=About.DUPLICATE):
+    return _sessions_behind(context.store, version, context.store.remarks(version.skill_id, about=About.DUPLICATE))
+
+
+def _sessions_behind(store: Store, version: SkillVersion, duplicates: Iterable[Remark]) -> frozenset[str]:
+    seen = _attempts_behind(store, version)
+    for remark in duplicates:
         with suppress(NotFound):  # purged since
             last = store.transitions(remark.other)[-1]
             if has_reason(last, GateReason.FORECAST_MERGED):  # not undone
@@ -100,18 +105,23 @@ def _session_of(store: Store, trajectory_id: str) -> str:
 
 
 def folded_away(context: StoreContext) -> dict[str, CodedReason]:
-    """Return the waiting versions that were folded away, each with the reason.
+    """Return the waiting versions that were folded away, each with the reason."""
+    subjects = {remark.subject for remark in context.store.remarks(about=About.FOLD)}
+    folds = {subject: fold_of(context, context.store.version(subject)) for subject in subjects}
+    return {subject: reason for subject, reason in folds.items() if reason}
+
+
+def fold_of(context: StoreContext, stored: StoredVersion) -> CodedReason | None:
+    """Return why a version was folded away; None where it was not.
 
     A fold ends where somebody unfolds or decides on the version, and where more sessions show it than then.
     """
-    store, found = context.store, dict[str, CodedReason]()
-    for remark in {each.subject: each for each in store.remarks(about=About.FOLD)}.values():
-        stored, reason = store.version(remark.subject), next(iter(parse_reasons(remark.text) or ()), None)
-        if not reason or stored.status is not Status.CANDIDATE or store.transitions(remark.subject)[-1].at > remark.at:
-            continue
-        if len(sessions_behind(context, stored.version)) <= int(reason.values.get("sessions", 0)):
-            found[remark.subject] = reason
-    return found
+    store, version = context.store, stored.version
+    remarks = store.remarks(version.id, about=About.FOLD)
+    reason = next(iter(parse_reasons(remarks[-1].text) or ()), None) if remarks and remarks[-1].text else None
+    if not reason or stored.status is not Status.CANDIDATE or store.transitions(version.id)[-1].at > remarks[-1].at:
+        return None
+    return reason if len(sessions_behind(context, version)) <= int(reason.values.get("sessions", 0)) else None
 
 
 def by_support(
@@ -121,7 +131,13 @@ def by_support(
 
     Weak is what one session alone shows and is not a person's rule, and what its own text makes doubtful.
     """
-    sessions = {stored.version.id: len(sessions_behind(context, stored.version)) for stored in waiting}
+    store, duplicates = context.store, defaultdict[str, list[Remark]](list)
+    for remark in store.remarks(about=About.DUPLICATE):  # all at once: thousands may wait
+        duplicates[remark.subject].append(remark)
+    sessions = {
+        stored.version.id: len(_sessions_behind(store, stored.version, duplicates[stored.skill.id]))
+        for stored in waiting
+    }
 
     def sort_key(stored: StoredVersion) -> tuple[int, int, int]:
         return -sessions[stored.version.id], kind_rank(stored), stored.sequence

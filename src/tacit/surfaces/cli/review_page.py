@@ -31,7 +31,7 @@ from tacit.gate.review_sources import (
     Doubt,
     OutsideSource,
     Snippet,
-    folded_away,
+    fold_of,
     outside_fields,
     outside_sources,
     sessions_behind,
@@ -226,7 +226,7 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     yield f"[bold]Why:[/bold] {seen}; agents see it {when}{before}."
     if (gate := project_gate(ctx, stored, support.sessions)) and not gate["open"]:
         yield f"[dim]For the project it takes {gate['needed']} sessions, or your approval.[/dim]"
-    if fold := _fold(ctx, version):
+    if fold := _fold(ctx, stored):
         yield f"[yellow]Folded away:[/yellow] {safe(fold['why'])}. Unfold: tacit undo {safe(version.name)}"
     if scope.level in (Level.TEAM, Level.SESSION):
         yield f"[yellow]Only {safe(str(scope))} sees it.[/yellow] All sessions: tacit promote {version.id[:10]}"
@@ -247,9 +247,9 @@ def project_gate(ctx: CommandContext, stored: StoredVersion, sessions: Collectio
     return {"to": str(level), "sessions": sorted(sessions), "needed": SESSIONS, "open": len(sessions) >= SESSIONS}
 
 
-def _fold(ctx: CommandContext, version: SkillVersion) -> dict[str, Any] | None:
+def _fold(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any] | None:
     """Return who is forecast to reject a version that was folded away, how surely, and that in a sentence."""
-    reason = folded_away(ctx.memory.context).get(version.id)
+    reason = fold_of(ctx.memory.context, stored)
     return {"why": reason_sentence(reason), **reason.values} if reason else None
 
 
@@ -486,7 +486,7 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         **fields(content, "name", "kind", "description"),
         "scope": str(stored.skill.scope),
         "gate": project_gate(ctx, stored, sessions_behind(ctx.memory.context, version)),
-        "folded": _fold(ctx, version),
+        "folded": _fold(ctx, stored),
         "status": stored.status,
         "content_hash": version.hash,
         **fields(version, "lowest_origin", "parents"),
