@@ -15,8 +15,8 @@ from tacit.features.people.calibration import SURE, Settled, confidence
 from tacit.features.people.forecast import conflict_in, foresee
 from tacit.features.people.intake import open_questions
 from tacit.features.people.ledger_entries import Choice, ChoiceSort
-from tacit.features.people.prediction import model_of
 from tacit.features.people.questions import Question
+from tests.unit.features.people.deciding import model_of
 from tests.unit.making import NOW
 
 TEXT = st.text(max_size=30)
@@ -129,7 +129,6 @@ def test_any_task_has_questions_with_keys_of_their_own(task: str, given_ones: li
 def test_a_forecast_is_the_same_in_another_process_whatever_its_hashes() -> None:
     script = (
         "from tests.unit.features.people.deciding import *\n"
-        "from tacit.features.people.prediction import model_of\n"
         "seen = [choice(n, f'answer {n % 7}', {'kind': f'k{n % 3}'}, artifact=f'word{n % 5} and') for n in range(40)]\n"
         "print(repr(sorted(model_of(seen).likelihoods(question({'kind': 'k1'}, artifact='word2')).shares.items())))\n"
     )

@@ -62,11 +62,6 @@ def activation(ages: Iterable[float], *, decay: float = DECAY) -> float:
     return math.log(total) if total else -math.inf
 
 
-def traces_of(*, explicit: bool) -> int:
-    """Return how many traces one decision leaves."""
-    return CORRECTION_TRACES if explicit else 1
-
-
 @dataclass(slots=True, eq=False)
 class RememberedDecision:
     """One decision: when it was made, and what it says."""
@@ -126,11 +121,6 @@ class DecisionModel:
         self._by_id: dict[str, RememberedDecision] = {}
         self._losses: dict[tuple[ChoiceSort, View], float] = {}
 
-    @property
-    def interactions(self) -> int:
-        """How many decisions were seen."""
-        return self._now
-
     def see(self, choice: Choice) -> None:
         """Add one decision, and note how well each view would have predicted it."""
         question = Question.of(choice)
@@ -141,7 +131,7 @@ class DecisionModel:
             loss = -math.log(max(shares.get(choice.response, 0.0), 1e-6))
             self._losses[choice.sort, view] = before * _LOSS_DECAY + loss
         self._now += 1
-        made = [(self._now, float(traces_of(explicit=choice.explicit)))]
+        made = [(self._now, float(CORRECTION_TRACES if choice.explicit else 1))]
         decision = RememberedDecision(choice, words, made, [], question.circumstances)
         self._decisions.setdefault(choice.sort, []).append(decision)
         self._by_id[choice.id] = decision
@@ -221,18 +211,6 @@ class DecisionModel:
                 found.append((0.5 * math.tanh(base_level + 0.5) + likeness, at, decision.choice))
         found.sort(key=lambda each: (-each[0], -each[1]))
         return tuple(choice for _, _, choice in found[:_MAX_REASONS])
-
-
-def model_of(choices: Iterable[Choice], retrieved: Mapping[str, Sequence[str]] | None = None) -> DecisionModel:
-    """Return a model that has seen these decisions in this order.
-
-    `retrieved` maps the id of a decision to the decisions that were used as reasons before it.
-    """
-    model = DecisionModel()
-    for choice in choices:
-        model.see(choice)
-        model.retrieve((retrieved or {}).get(choice.id, ()))
-    return model
 
 
 def _shares(

@@ -244,7 +244,13 @@ def project_gate(ctx: CommandContext, stored: StoredVersion, sessions: Collectio
     said = version.content.kind in RULE_KINDS or not version.provenance.by_tacit or version.name == CARD
     if stored.status not in WAITING or level is not Level.PROJECT or said:
         return None
-    return {"to": str(level), "sessions": sorted(sessions), "needed": SESSIONS, "open": len(sessions) >= SESSIONS}
+    return {
+        "from": str(Level.SESSION),
+        "to": str(level),
+        "sessions": sorted(sessions),
+        "needed": SESSIONS,
+        "open": len(sessions) >= SESSIONS,
+    }
 
 
 def _fold(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any] | None:

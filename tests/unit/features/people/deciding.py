@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from tacit.features.people.ledger_entries import Choice, ChoiceSort
+from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tests.unit.making import NOW
 
@@ -38,3 +39,15 @@ def question(traits: Mapping[str, str] | None = None, **fields: Any) -> Question
         "options": ("approve", "reject"),
     }
     return Question(**{**values, **fields})
+
+
+def model_of(choices: Iterable[Choice], retrieved: Mapping[str, Sequence[str]] | None = None) -> DecisionModel:
+    """Return a model that has seen these decisions in this order.
+
+    `retrieved` maps the id of a decision to the decisions that were used as reasons before it.
+    """
+    model = DecisionModel()
+    for choice in choices:
+        model.see(choice)
+        model.retrieve((retrieved or {}).get(choice.id, ()))
+    return model

@@ -13,8 +13,7 @@ from tacit.features.people.forecast import (
     surprised,
 )
 from tacit.features.people.ledger_entries import ChoiceSort
-from tacit.features.people.prediction import model_of
-from tests.unit.features.people.deciding import choice, decisions, question
+from tests.unit.features.people.deciding import choice, decisions, model_of, question
 
 SAME = {"kind": "lesson"}
 

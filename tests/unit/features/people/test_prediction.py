@@ -9,8 +9,8 @@ import random
 import pytest
 
 from tacit.features.people.ledger_entries import ChoiceSort
-from tacit.features.people.prediction import MAX_DECISIONS, DecisionModel, activation, model_of, presence, traces_of
-from tests.unit.features.people.deciding import choice, decisions, question
+from tacit.features.people.prediction import CORRECTION_TRACES, MAX_DECISIONS, DecisionModel, activation, presence
+from tests.unit.features.people.deciding import choice, decisions, model_of, question
 
 
 def test_activation_is_the_logarithm_of_faded_traces() -> None:
@@ -29,7 +29,7 @@ def test_no_age_is_less_than_one_interaction() -> None:
 
 
 def test_a_correction_is_as_present_as_five_decisions() -> None:
-    once, corrected = traces_of(explicit=False), traces_of(explicit=True)
+    once, corrected = 1, CORRECTION_TRACES
     assert activation([10] * corrected) == pytest.approx(activation([10] * once) + math.log(5))
 
 
@@ -151,7 +151,6 @@ def test_asking_changes_nothing() -> None:
     model = model_of(decisions(("approve", LESSON), ("reject", NORM), ("approve", LESSON)))
     answers = [model.likelihoods(question(LESSON)) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
-    assert model.interactions == 3
 
 
 def test_the_oldest_decisions_are_forgotten_and_nothing_breaks() -> None:
