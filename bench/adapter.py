@@ -71,17 +71,17 @@ class Adapter:
 
     @staticmethod
     def _composed(selection: tacit.Selection) -> list[dict[str, Any]]:
-        """The plan that recall makes of several skills, as one item; every step belongs to a recalled version."""
+        """The plan that recall makes of several skills, as one item, and then its alternatives; all steps are of skills."""
         plan = selection.plan
-        if not plan.steps:
-            return []
         return [
             {
-                "id": plan.chosen[0].version_id,
+                "id": steps[0].version_id,
                 "name": " + ".join(chosen.name for chosen in plan.chosen),
                 "score": plan.chosen[0].strength,
-                "steps": [step.tool for step in plan.steps if step.tool],
+                "steps": [step.tool for step in steps if step.tool],
             }
+            for steps in (plan.steps, *plan.alternatives)
+            if steps and plan.chosen
         ]
 
     def _approve(self) -> None:

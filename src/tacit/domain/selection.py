@@ -155,6 +155,8 @@ class Plan:
     code: ReasonCode | None = None
     """Why it is empty or incomplete."""
     reason: str = ""
+    alternatives: tuple[tuple[PlannedStep, ...], ...] = ()
+    """What successes at similar tasks did instead, with the same skills, the most similar task first."""
     lacking: tuple[str, ...] = ()
     """Tools that the best matching skills need and that are not available."""
 

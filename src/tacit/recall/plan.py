@@ -10,6 +10,10 @@ of `print-list` is missing, the plan is empty: doing the rest would be something
 surroundings of a weakly called skill are missing too, it belongs elsewhere, its words matched by chance, and the plan is
 made without it.
 
+Past attempts are a second witness. Where one at the same kind of task (`SAME_TASK_MIN`) made just the parts that are called
+for, the plan has them as often and in the order in which it did them; where the words call for nothing, what it did is the
+plan. How similar attempts went otherwise is named as alternatives. Only the order of approved skills is taken from them.
+
 A plan fetches nothing and fills in no argument. Thresholds were measured in docs/lab.md, "can recall tell that a needed tool
 is absent?" and "does what is left over call for the tool that is missing?".
 """
@@ -26,20 +30,36 @@ from typing import NamedTuple
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Chosen, Plan, PlannedStep
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import SkillContent, SkillStep
 from tacit.recall import reasons
 from tacit.recall.filters import missing_tools
-from tacit.text.cues import clauses, features, first_mention, identifiers, means_any, shape, spoken, strength, words_of
+from tacit.text.cues import (
+    clauses,
+    count_of,
+    features,
+    first_mention,
+    identifiers,
+    means_any,
+    shape,
+    spoken,
+    strength,
+    words_of,
+)
+from tacit.text.similarity import jaccard
 
-CALLED_MIN = 0.4
+SAME_TASK_MIN = 0.5
+"""Two tasks that share this part of their words, without names and numbers, are the same kind of task."""
+CALLED_MIN = 0.45
 """From this strength on a skill is called for in addition to the strongest one."""
-BEST_STRENGTH_MIN = 0.2
-"""Below this strength not even the strongest skill is taken."""
+MAX_ALTERNATIVES = 3
+"""How many other ways a plan names."""
 MAX_REPEATS = 20
 """How often one skill is repeated: a list of numbers in a task must not make a plan without end."""
 TASK_WORDS_MIN = 0.1
 """The least that the words of the task add to the strength; the rest of it holds for any task."""
-STRENGTH_SHARE_OF_BEST_MIN = 0.7
+ALWAYS_MIN = 0.75
+"""From this strength on a skill that no word speaks for is taken beside others: nearly all successes did it."""
+STRENGTH_SHARE_OF_BEST_MIN = 0.6
 """Share of the strongest usable skill's strength that another one needs to be taken with it."""
 AVAILABLE_SHARE_MIN = 0.5
 """Share of its surroundings that must be available for a skill to belong here."""
@@ -62,6 +82,22 @@ class PlanOption:
         return self.content if self.surroundings_observed else replace(self.content, surroundings=())
 
 
+class PastAttempt(NamedTuple):
+    """A verified success at a similar task: what was asked, and what was done, as calls that changed something."""
+
+    task: str
+    calls: Sequence[tuple[str, Mapping[str, object]]]
+    """Tool and arguments of each, in order."""
+
+
+class SimilarAttempt(NamedTuple):
+    """A past attempt in terms of options: how much of its words the task shares, and what it did, in order."""
+
+    likeness: float
+    task: str
+    made: tuple[PlanOption, ...]
+
+
 class RatedOption(NamedTuple):
     """An option, and how strongly the words of the task call for it."""
 
@@ -69,40 +105,126 @@ class RatedOption(NamedTuple):
     option: PlanOption
 
 
-def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] | None = None) -> Plan:
-    """Choose, repeat and order the parts that a task calls for; `tools`, where given, are the only ones that exist."""
+def compose(
+    text: str,
+    options: Sequence[PlanOption],
+    *,
+    tools: Collection[str] | None = None,
+    attempts: Sequence[PastAttempt] = (),
+) -> Plan:
+    """Choose, repeat and order the parts that a task calls for; `tools`, where given, are the only ones that exist.
+
+    Where a similar attempt made just these parts, they are done as often and in the order in which it did them. Where no part
+    is called for and an attempt had the same kind of task, what it did is the plan.
+    """
     present = features(text)
     cued = [option for option in options if option.content.cues]
-    rated: list[RatedOption] = []
-    for option in cued:
-        by_task_words = spoken(option.content.cues, present) >= TASK_WORDS_MIN
-        rated.append(RatedOption(strength(option.content.cues, present) if by_task_words else 0.0, option))
+    whole = {option.version_id: strength(option.content.cues, present) for option in cued}
+    rated = [
+        RatedOption(whole[each.version_id] if spoken(each.content.cues, present) >= TASK_WORDS_MIN else 0.0, each)
+        for each in cued
+    ]
     rated.sort(key=lambda each: (-each.strength, each.option.content.name, each.option.version_id))
     strengths = {option.version_id: round(value, 4) for value, option in rated}
     usable = [each for each in rated if not missing_tools(each.option.content, tools)]
-    not_called = Plan(strengths=strengths, code=ReasonCode.NOT_CALLED, reason=reasons.NO_SKILL_CALLED)
-    if not rated or rated[0].strength < BEST_STRENGTH_MIN:
-        return not_called
+    if not rated:
+        return Plan(code=ReasonCode.NOT_CALLED, reason=reasons.NO_SKILL_CALLED)
     if blocked := _blocked_plan(rated, usable, strengths, tools):
         return blocked
-    if tools is not None and (named := expected_tool_named(text, [option.observed_content for option in cued], tools)):
-        code, reason = ReasonCode.EXPECTED_TOOLS_MISSING, reasons.tool_called(named)
-        return Plan(strengths=strengths, lacking=(named,), code=code, reason=reason)
-    if not usable and any(value >= BEST_STRENGTH_MIN and option.content.cases for value, option in rated):
-        return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
-    if not usable or (usable[0].strength < BEST_STRENGTH_MIN and not rated[0].option.content.cases):
-        return not_called  # what the words fit best is done in other places
+    if rated[0].strength > 0 and tools is not None:
+        if named := expected_tool_named(text, [option.observed_content for option in cued], tools):
+            code, reason = ReasonCode.EXPECTED_TOOLS_MISSING, reasons.tool_called(named)
+            return Plan(strengths=strengths, lacking=(named,), code=code, reason=reason)
+        if not usable and any(value > 0 and option.content.cases for value, option in rated):
+            return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
+    similar = _similar(text, [each.option for each in usable], attempts)
+    taken = _taken(usable, whole)
+    chosen = {option.version_id for _, option in taken}
+    alike = [each.made for each in similar if each.likeness >= SAME_TASK_MIN and _lists_the_same(text, each)]
+    made = next((made for made in alike if not taken or {one.version_id for one in made} == chosen), ())
+    made = made or tuple(option for _, option in _in_order(text, taken) for _ in range(_times(text, option, similar)))
+    if not made:  # nothing is called for, or what the words fit best is done in other places
+        return Plan(strengths=strengths, code=ReasonCode.NOT_CALLED, reason=reasons.NO_SKILL_CALLED)
+    strengths |= {option.version_id: round(whole[option.version_id], 4) for option in made}
+    others = dict.fromkeys(_steps(made) for made in (made, *(each.made for each in similar)))
+    return replace(_plan(made, strengths), alternatives=tuple(others)[1 : 1 + MAX_ALTERNATIVES])
+
+
+def _taken(usable: Sequence[RatedOption], whole: Mapping[str, float]) -> list[RatedOption]:
+    """Return what the words call for, with what nearly every success did; nothing if the words call for nothing."""
+    if not usable or usable[0].strength <= 0:
+        return []
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * usable[0].strength)
     taken = [each for at, each in enumerate(usable) if at == 0 or each.strength >= needed]
+    taken += [
+        RatedOption(whole[option.version_id], option)
+        for value, option in usable
+        if value <= 0 and whole[option.version_id] >= max(ALWAYS_MIN, needed) and not option.content.cases
+    ]
     covered = {name for each in taken for name in each.option.content.sub_skills}
-    kept = [each for each in taken if each.option.content.name not in covered]
+    return [each for each in taken if each.option.content.name not in covered]
+
+
+def _plan(made: Sequence[PlanOption], strengths: Mapping[str, float]) -> Plan:
+    """Return the plan that does these options one after the other."""
+    times = Counter(option.version_id for option in made)
     chosen = tuple(
-        Chosen(
-            version_id=option.version_id, name=option.content.name, times=_times(text, option), strength=round(value, 4)
-        )
-        for value, option in _in_order(text, kept)
+        Chosen(version_id=version_id, name=name, times=times[version_id], strength=strengths[version_id])
+        for version_id, name in {option.version_id: option.content.name for option in made}.items()
     )
-    return Plan(chosen=chosen, steps=_steps(chosen, options), strengths=strengths)
+    return Plan(chosen=chosen, steps=_steps(made), strengths=strengths)
+
+
+def _similar(text: str, options: Sequence[PlanOption], attempts: Sequence[PastAttempt]) -> list[SimilarAttempt]:
+    """Return the attempts that consist of these options alone, the most similar task first."""
+    words = frozenset(words_of(text))
+    by_tools: dict[tuple[str, ...], list[PlanOption]] = {}
+    for option in options:
+        if option.content.cases:
+            continue  # what tools answer decides whether it is needed
+        by_tools.setdefault(tuple(step.tool for step in _own_steps(option.content)), []).append(option)
+    found = [
+        SimilarAttempt(jaccard(words, frozenset(words_of(each.task))), each.task, made)
+        for each in attempts
+        if (made := _in_options(each.calls, by_tools))
+    ]
+    return sorted(found, key=lambda each: -each.likeness)
+
+
+def _own_steps(content: SkillContent) -> list[SkillStep]:
+    """Return the calls that a skill is about, without what it looks up first and checks at the end."""
+    lookups = _lookup_tools(content)
+    return [step for step in content.steps if step.tool and step.tool not in lookups and not step.optional]
+
+
+def _lookup_tools(content: SkillContent) -> set[str]:
+    asked = {parameter.reading for parameter in content.parameters}
+    return asked | {condition.reading for case in content.cases for condition in case.conditions}
+
+
+def _in_options(
+    calls: Sequence[tuple[str, Mapping[str, object]]], by_tools: Mapping[tuple[str, ...], Sequence[PlanOption]]
+) -> tuple[PlanOption, ...]:
+    """Return the options that make these calls, the longest first; nothing if some call belongs to none."""
+    longest = max(map(len, by_tools), default=0)
+    made: list[PlanOption] = []
+    at = 0
+    while at < len(calls):
+        sizes = range(min(longest, len(calls) - at), 0, -1)
+        size = next((size for size in sizes if tuple(tool for tool, _ in calls[at : at + size]) in by_tools), 0)
+        if not size:
+            return ()
+        part = calls[at : at + size]
+        same = by_tools[tuple(tool for tool, _ in part)]
+        made.append(max(same, key=lambda option: _same_values(option.content, part)))
+        at += size
+    return tuple(made)
+
+
+def _same_values(content: SkillContent, calls: Sequence[tuple[str, Mapping[str, object]]]) -> int:
+    """Return how many values of some calls stand in the skill's own steps: uses of one tool differ by them."""
+    pairs = zip(_own_steps(content), calls, strict=True)
+    return sum(str(step.arguments.get(key)) == str(value) for step, (_, given) in pairs for key, value in given.items())
 
 
 def _blocked_plan(
@@ -119,10 +241,10 @@ def _blocked_plan(
     if tools is None:
         return None
     best = usable[0].strength if usable else 0.0
-    needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best >= BEST_STRENGTH_MIN else inf
+    needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best > 0 else inf
     for at, (value, option) in enumerate(rated):
         # What tools answer decides whether a skill with cases is needed, not words.
-        if value < BEST_STRENGTH_MIN or option.content.cases or not missing_tools(option.content, tools):
+        if value <= 0 or option.content.cases or not missing_tools(option.content, tools):
             continue
         where = tool_environment(option.content.surroundings, tools)
         if where is ToolEnvironment.HERE and not option.surroundings_observed:
@@ -155,36 +277,52 @@ def _in_order(text: str, kept: Sequence[RatedOption]) -> list[RatedOption]:
     return ordered
 
 
-def _times(text: str, option: PlanOption) -> int:
-    """Return how often a skill is done: once for each identifier of one shape (such as order numbers) that comes first in a
-    clause with its cues."""
+def _times(text: str, option: PlanOption, similar: Sequence[SimilarAttempt]) -> int:
+    """Return how often a skill is done: once for each thing that a clause with its cues counts or lists.
+
+    Similar attempts show whether what is listed is done one by one. Where none lists anything, only identifiers of one shape
+    (such as order numbers) repeat a skill.
+    """
+    listed = _listed(text, option)
+    if listed == 1:
+        return 1
+    shown = [(several, each.made.count(option)) for each in similar if (several := _listed(each.task, option)) > 1]
+    shown = [(several, times) for several, times in shown if times]
+    if shown:
+        return min(listed, MAX_REPEATS) if 2 * sum(several == times for several, times in shown) > len(shown) else 1
+    return min(_listed(text, option, identifiers_only=True), MAX_REPEATS)
+
+
+def _listed(text: str, option: PlanOption, *, identifiers_only: bool = False) -> int:
+    """Return how many things clauses with a skill's cues count or list; 1 if none do."""
     cues = [cue for cue in option.content.cues if cue.term]
-    numbers = {
-        number
-        for clause in clauses(text)
-        if strength(cues, features(clause)) >= CALLED_MIN
-        for number in identifiers(clause)[:1]
-    }
-    shapes = Counter(shape(number) for number in numbers)
-    return min(max(shapes.values(), default=1), MAX_REPEATS)
+    called = [clause for clause in clauses(text) if strength(cues, features(clause)) >= CALLED_MIN]
+    first = {number for clause in called for number in identifiers(clause)[:1]}
+    shapes = Counter(shape(number) for number in first)
+    several = max(shapes.values(), default=1)
+    return several if identifiers_only else max(several, *(count_of(clause) for clause in called), 1)
 
 
-def _steps(chosen: Sequence[Chosen], options: Sequence[PlanOption]) -> tuple[PlannedStep, ...]:
+def _lists_the_same(text: str, attempt: SimilarAttempt) -> bool:
+    return all(_listed(text, option) == _listed(attempt.task, option) for option in attempt.made)
+
+
+def _steps(made: Sequence[PlanOption]) -> tuple[PlannedStep, ...]:
     """Return all steps in order; what was looked up for one part is not looked up again for another."""
-    contents = {option.version_id: option.content for option in options}
     looked_up: set[str] = set()
     planned: list[PlannedStep] = []
-    for each in chosen:
-        content = contents[each.version_id]
-        lookup_tools = {parameter.reading for parameter in content.parameters}
-        lookup_tools |= {condition.reading for case in content.cases for condition in case.conditions}
-        for turn in range(each.times):
-            for number, step in enumerate(content.steps):
-                call = f"{step.tool} {sorted(step.arguments.items(), key=str)}"
-                if step.tool in lookup_tools and call in looked_up:
-                    continue
-                looked_up.add(call)
-                planned.append(PlannedStep(version_id=each.version_id, step=number, tool=step.tool, turn=turn))
+    turns: Counter[str] = Counter()
+    for option in made:
+        content = option.content
+        lookup_tools = _lookup_tools(content)
+        for number, step in enumerate(content.steps):
+            call = f"{step.tool} {sorted(step.arguments.items(), key=str)}"
+            if step.tool in lookup_tools and call in looked_up:
+                continue
+            looked_up.add(call)
+            turn = turns[option.version_id]
+            planned.append(PlannedStep(version_id=option.version_id, step=number, tool=step.tool, turn=turn))
+        turns[option.version_id] += 1
     return tuple(planned)
 
 

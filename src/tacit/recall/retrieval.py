@@ -27,7 +27,7 @@ from tacit.evidence.usage import importance_of, prominence_of
 from tacit.recall import reasons
 from tacit.recall.filters import filter_reason, missing_tools, parts_reason, unshadowed
 from tacit.recall.passages import abstract_of, is_document, quote_documents
-from tacit.recall.plan import PlanOption, compose
+from tacit.recall.plan import PastAttempt, PlanOption, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import RecallContext, read_situation
@@ -40,6 +40,8 @@ Parts = Callable[[str], Sequence[SkillVersion]]
 """Returns the versions of a composite's parts, by the composite's version id."""
 PLANNED_HITS = 100
 """How many hits a plan is made from: a skill that is called for may rank low by words."""
+COMPARED_ATTEMPTS = 20
+"""How many past attempts a plan is compared with."""
 MAX_WEIGHED_NORMS = 20
 """How many norms are weighed; of those beyond, up to `MAX_KNOWN_NORMS` in all are named."""
 MAX_KNOWN_NORMS = 100
@@ -132,7 +134,19 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
         )
         for item in current
     ]
-    return compose(query.text, options, tools=query.tools) if options else Plan()
+    return compose(query.text, options, tools=query.tools, attempts=_attempts(store, query)) if options else Plan()
+
+
+def _attempts(store: Store, query: Query) -> list[PastAttempt]:
+    """Return what verified successes at tasks with the same words did. Nothing of their text is given: a plan takes the
+    order of approved skills from them."""
+    found = store.search_episodes(query.text, limit=COMPARED_ATTEMPTS)
+    outlines = store.outlines.of(each.id for each in found)
+    return [
+        PastAttempt(each.task, tuple((move.tool, move.arguments) for move in each.moves if move.worked))
+        for each in outlines
+        if each.success and each.moves
+    ]
 
 
 def _saw_surroundings(store: Store, version: SkillVersion) -> bool:

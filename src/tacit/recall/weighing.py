@@ -28,6 +28,7 @@ from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence.reliability import reliability_score
 from tacit.evidence.usage import importance_of
 from tacit.recall import reasons
+from tacit.recall.plan import SAME_TASK_MIN
 from tacit.recall.signals import (
     QueryTerms,
     Rarity,
@@ -50,8 +51,6 @@ from tacit.text.facts import gathered, holds
 from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
-SAME_TASK_MIN = 0.5
-"""Two tasks that share this part of their words, without names and numbers, are the same kind of task."""
 CLOSE_MEANING_MIN = 0.25
 """From this cosine on a skill is close in meaning: it is given as a reason, and counts as a match in other scopes."""
 MAX_FILES = 50

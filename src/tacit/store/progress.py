@@ -7,6 +7,7 @@ beginning, the outline is made from its trajectory, and the new row takes the ol
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 
 from tacit.domain.outline import OUTLINE_VERSION, Outline
@@ -62,6 +63,17 @@ class Outlines:
                 found.append(self.rows.value(self.rows.at(seq)))
             except StoreDamaged:
                 continue  # `verify` reports it, `missing` names it
+        return found
+
+    @reads
+    def of(self, trajectory_ids: Iterable[str]) -> list[Outline]:
+        """The outlines of these trajectories, in this order, without those that are missing."""
+        found = []
+        for trajectory_id in trajectory_ids:
+            with suppress(StoreDamaged):
+                row = self.rows.find(trajectory_id)
+                if row and row["version"] == OUTLINE_VERSION:
+                    found.append(self.rows.value(row))
         return found
 
     @reads

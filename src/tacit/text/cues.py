@@ -7,6 +7,7 @@ differ from task to task. A feature counts less in a long text, so that long tas
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
@@ -23,6 +24,12 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SHORT_FORM = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"(?<=[.?!])\s+|[;\n]+\s*|。")
+_COUNTS = dict(
+    zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13), strict=True), both=2
+)
+_COUNT = re.compile(rf"\b(?:{'|'.join(_COUNTS)}|[2-9]|1\d)\b(?![.:/%-])", re.IGNORECASE)
+_LIST_SEPARATOR = re.compile(r",? and |, ")
+_NAME_LIST = re.compile(r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? and [A-Z]\w+")
 _MAX_WORDS = 1000
 _MAX_TEXT = 20_000
 _HEAVIEST = 10.0
@@ -73,6 +80,14 @@ def identifiers(text: str) -> list[str]:
     """Return identifiers with at least four digits, in order, without repeats: `#W1234`, `INC-00017`."""
     found = (word.strip(".,;:!?()[]{}'\"") for word in _TOKEN.findall(text[:_MAX_TEXT]) if _PARTICULAR.search(word))
     return list(dict.fromkeys(word for word in found if sum(map(str.isdigit, word)) >= _LONG_NUMBER))
+
+
+def count_of(clause: str) -> int:
+    """Return how many things a clause names: a number in words or digits, a list of names, identifiers of one shape; else 1."""
+    counted = [int(word) if word.isdigit() else _COUNTS[word.lower()] for word in _COUNT.findall(clause)]
+    listed = [1 + len(_LIST_SEPARATOR.findall(names[0])) for names in _NAME_LIST.finditer(clause)]
+    shapes = Counter(map(shape, identifiers(clause)))
+    return max([*counted, *listed, *shapes.values()], default=1)
 
 
 def shape(identifier: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Parameter, SkillContent, SkillStep
-from tacit.recall.plan import PlanOption, compose
+from tacit.recall.plan import PastAttempt, PlanOption, compose
 
 TOOLS = {"stop_server", "copy_files", "start_server", "write_report"}
 
@@ -172,3 +172,50 @@ def test_a_tool_that_is_missing_for_the_strongest_only_still_holds_everything_ba
     assert plan.chosen == ()
     assert plan.lacking == ("stop_server",)
     assert set(plan.strengths) == {each.version_id for each in ALL}
+
+
+def attempt(task: str, *tools: str) -> PastAttempt:
+    return PastAttempt(task, tuple((tool, {}) for tool in tools))
+
+
+def planned(text: str, *attempts: PastAttempt, parts: list[PlanOption] | None = None) -> list[str]:
+    return [step.tool for step in compose(text, ALL if parts is None else parts, attempts=attempts).steps]
+
+
+def test_what_nearly_every_success_did_comes_with_what_is_called_for_and_not_alone() -> None:
+    opened = part("open_case", "xyz", bias=0.97)
+    assert planned("copy everything", parts=[COPY, opened]) == ["copy_files", "open_case"]
+    assert planned("order coffee", parts=[COPY, opened]) == []
+
+
+def test_a_like_attempt_that_did_the_same_parts_gives_their_order_and_repeats() -> None:
+    done = attempt("copy and report it all", "write_report", "copy_files", "write_report")
+    assert planned("copy and report it all", done) == ["write_report", "copy_files", "write_report"]
+    assert planned("copy the songs of Ann for the choir, then report", done) == ["copy_files", "write_report"]
+
+
+def test_where_no_word_calls_for_a_skill_a_like_attempt_is_the_plan() -> None:
+    done = attempt("something about the berth again", "stop_server", "write_report")
+    assert planned("it is about the berth again", done) == ["stop_server", "write_report"]
+    assert planned("it is about the coffee", done) == []
+
+
+def test_an_attempt_with_a_call_of_no_approved_skill_is_not_used() -> None:
+    done = attempt("something about the berth again", "stop_server", "delete_everything")
+    assert planned("it is about the berth again", done) == []
+
+
+def test_listed_things_repeat_a_skill_if_like_attempts_did_so() -> None:
+    each = attempt("write the report for Ann and Ben", "write_report", "write_report")
+    once = attempt("write the report for Ann and Ben", "write_report")
+    asked = "write the report for Cleo, Dora and Emil"
+    assert len(planned(asked, each)) == 3
+    assert len(planned("write the report for four people", each)) == 4
+    assert len(planned(asked, once)) == 1
+    assert len(planned(asked)) == 1
+
+
+def test_other_ways_of_like_attempts_are_alternatives() -> None:
+    plan = compose("copy the songs", ALL, attempts=[attempt("copy the songs and tell", "copy_files", "write_report")])
+    assert [step.tool for step in plan.steps] == ["copy_files"]
+    assert [[step.tool for step in steps] for steps in plan.alternatives] == [["copy_files", "write_report"]]

@@ -14,9 +14,10 @@ from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
 from tacit.evidence.reliability import reliability
+from tacit.recall.plan import SAME_TASK_MIN
 from tacit.recall.reasons import error_match, matched_words, reliability_reason
 from tacit.recall.signals import Rarity, combined_score
-from tacit.recall.weighing import CLOSE_MEANING_MIN, SAME_TASK_MIN, RecallContext, Weigher, read_situation
+from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, read_situation
 from tests.unit.making import NOW, PROJECT, content, evidence, stored
 
 TASK = "add a database migration"
