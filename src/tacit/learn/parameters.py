@@ -38,19 +38,24 @@ _NOUNS = frozenset(
     "argument header repository repo commit release milestone event metric dashboard alert template theme color "
     "size status message link domain default limit timeout".split()
 )
+_ALSO_VERBS = frozenset(
+    "release tag branch host index view label plan order email commit link test query group page".split()
+)
+"""Nouns that are the verb where a request begins with them: `Release paperclip`."""
 _LINKING = frozenset("called named the a an new my our this that is as of".split())
 _SQL = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "INTO": "table", "FROM": "table", "UPDATE": "table",
         "JOIN": "table", "DATABASE": "database", "SCHEMA": "schema", "VIEW": "view", "ROLE": "role"}  # fmt: skip
 _NO_KEYS = frozenset("http https int str float bool string number boolean integer".split())
-_SHORT_FLAGS = {"m": "message", "b": "branch"}
+_SHORT_FLAGS = {"m": "message", "b": "branch", "n": "namespace"}
 _WHOLE_VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[\d.]*)?")
 _REACH = 120
 """How far before a value its flag, key or SQL word is looked for."""
 _SHORT_FLAG = re.compile(r"(?<!\S)-[a-z]{0,2}([mb])\s+[\"'`]?$")
+_NAMESPACE_FLAG = re.compile(r"\b(?:kubectl|helm)\s[^|;&]*\s-(n)\s+$")
 _LONG_FLAG = re.compile(r"(?<!\S)--?([a-zA-Z][\w-]+)(?:=|\s+)[\"'`]?$")
 _SQL_WORD = re.compile(rf"\b({'|'.join(_SQL)})\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?[\"'`]?$")
 _KEY = re.compile(r"\b([A-Za-z]\w*)[\"']?\s?[:=]\s?[\"'`]?$")
-_RESOURCE = re.compile(r"\b(deployment|statefulset|daemonset|job|pod|service)/$")
+_RESOURCE = re.compile(r"\b(deploy|deployment|statefulset|daemonset|job|pod|service)/$")
 _VERSIONED = re.compile(r"(?:\[[\w,]+\])?\s?(?:==|>=|~=|@\^?|@~?)\s?v?[\d{]")
 _INSIDE = re.compile(r"[\w.]")
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
@@ -85,8 +90,9 @@ def _role_in_task(value: str, task: str) -> str:
         before = re.findall(r"[A-Za-z]+", task[max(0, match.start() - 60) : match.start()].rsplit(".", 1)[-1])
         while before and before[-1].lower() in _LINKING:
             before.pop()
-        if before and before[-1].lower() in _NOUNS:
-            return str(before[-1]).lower()
+        noun = before[-1].lower() if before else ""
+        if noun in _NOUNS and (len(before) > 1 or noun not in _ALSO_VERBS):
+            return str(noun)
         after = re.match(r"[`'\"”’»]?\s+([a-z]+)", task[match.end() : match.end() + 40])
         if after and after[1] in _NOUNS:
             return str(after[1])
@@ -98,7 +104,7 @@ def _role_in_calls(value: str, calls: Sequence[str]) -> str:
     for text in calls:
         places = list(_places(value, text))
         before = [text[max(0, at - _REACH) : at] for at in places]
-        if short := _first(_SHORT_FLAG, before):
+        if short := _first(_SHORT_FLAG, before) or _first(_NAMESPACE_FLAG, before):
             return _SHORT_FLAGS[short]
         if any(_VERSIONED.match(text, at + len(value)) and not _INSIDE.search(text[:at][-1:]) for at in places):
             return "package"
@@ -107,7 +113,7 @@ def _role_in_calls(value: str, calls: Sequence[str]) -> str:
         if word := _first(_SQL_WORD, before):
             return _SQL[word]
         if resource := _first(_RESOURCE, before):
-            return resource
+            return "deployment" if resource == "deploy" else resource
         key = _first(_KEY, before)
         if len(key) > 1 and key.lower() not in _NO_KEYS:
             return key

@@ -46,6 +46,9 @@ def put_in(trajectory: Trajectory) -> list[Any]:
         ("Pin `httpx`", "pip install httpx==0.28.1", "pip install {package}==0.28.1"),
         ("Say 'all is well'", "git commit -am 'all is well'", "git commit -am '{message}'"),
         ("Set it with default 30.", "set 30", "set {default}"),
+        ("Release 'the clip'", "ship 'the clip'", "ship '{value}'"),
+        ("Roll `blue` out", "helm upgrade x charts/x -n blue", "helm upgrade x charts/x -n {namespace}"),
+        ("Restart `paperclip`", "kubectl rollout restart deploy/paperclip", "kubectl rollout restart deploy/{deployment}"),
     ],
 )
 def test_what_the_person_named_becomes_a_parameter(task: str, command: str, expected: str) -> None:
