@@ -48,7 +48,11 @@ def put_in(trajectory: Trajectory) -> list[Any]:
         ("Set it with default 30.", "set 30", "set {default}"),
         ("Release 'the clip'", "ship 'the clip'", "ship '{value}'"),
         ("Roll `blue` out", "helm upgrade x charts/x -n blue", "helm upgrade x charts/x -n {namespace}"),
-        ("Restart `paperclip`", "kubectl rollout restart deploy/paperclip", "kubectl rollout restart deploy/{deployment}"),
+        (
+            "Restart `paperclip`",
+            "kubectl rollout restart deploy/paperclip",
+            "kubectl rollout restart deploy/{deployment}",
+        ),
     ],
 )
 def test_what_the_person_named_becomes_a_parameter(task: str, command: str, expected: str) -> None:
