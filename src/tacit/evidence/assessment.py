@@ -19,7 +19,7 @@ from typing import Self
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import CodedReason, coded
-from tacit.domain.trajectory import ASKED_BY_AGENT, Origin, Role, Step, StepResult, Trajectory
+from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.deciding_files import ENDS_PROCESS, SILENCES_CHECK, TESTS_INSIDE, decides_checks
 from tacit.evidence.plain_checks import PlainCheck, is_plain_setting, looks_elsewhere, plain_check
 from tacit.evidence.service_evidence import (
@@ -147,39 +147,6 @@ _REJECTING = _any_of(
     rf"{_TESTS}{_IS}? (?:now )?(?:failing|red|broken|fails?)(?: again| now)?$",
     rf"now (?:{_IT}|{_TESTS}){_IS}? (?:crash(?:es|ing)|broken|fail(?:s|ing)|worse|red)",
 )
-
-
-_LONGEST_MESSAGE = 20_000
-_CLAUSES_OF_MESSAGE = re.compile(r"(?:[^.!?\n`]|`[^`\n]{1,200}`|[.!?](?!\s|$))+")
-_QUOTED = re.compile(r"`([^`\n]{1,200})`")
-_DEMANDS = re.compile(
-    r"\b(?:pass(?:es)?|succeeds?|exits? (?:with )?(?:status |code )?(?:0|zero)|(?:must|should|needs? to|has to) (?:work|run)|"
-    r"verify with|check with|confirm with|make sure|ensure|is green|done when)\b",
-    re.IGNORECASE,
-)
-_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd"})
-_SAYS_NOTHING = frozenset({"echo", "printf", "true", ":", "exit", "pwd", "sleep"})
-
-
-def checks_named_by_user(trajectory: Trajectory) -> dict[str, int]:
-    """Return the commands that the user named as a condition, with the step of the first message that did."""
-    named: dict[str, int] = {}
-    if trajectory.task.by == ASKED_BY_AGENT or trajectory.task_origin is Origin.EXTERNAL:
-        return named
-    messages = [(step.index, step.text) for step in trajectory.steps if step.role is Role.USER]
-    for index, text in ((-1, trajectory.task.text), *messages):
-        for sentence in _CLAUSES_OF_MESSAGE.findall(text[:_LONGEST_MESSAGE]):
-            for quoted in _QUOTED.findall(sentence) if _DEMANDS.search(_QUOTED.sub("", sentence)) else ():
-                command = only_command(parse_command(quoted))
-                if command and command.program not in _SAYS_NOTHING:
-                    named.setdefault(command.text, index)
-    return named
-
-
-def only_command(commands: Sequence[Command]) -> Command | None:
-    """Return the only command of a line that does something; None if there are several."""
-    real = [command for command in commands if command.program not in _SILENT]
-    return real[0] if len(real) == 1 else None
 
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
@@ -481,36 +448,26 @@ def _unanswered_by_service(results: Sequence[ServiceResult]) -> ServiceResult | 
 
 
 def _checks(trajectory: Trajectory, made: Mapping[int, tuple[WorkspaceChange, ...]]) -> Iterator[_Check]:
-    named = checks_named_by_user(trajectory)
     places = _places(made, trajectory.environment.workspace)
     for step in trajectory.actions:
         text = command_of(step.tool, step.arguments)
         commands = parse_command(text) if text else ()
-        only = only_command(commands)
-        by_user = only is not None and step.index > named.get(only.text, step.index)
-        if not by_user and not any(map(is_check, commands)):
+        if not any(map(is_check, commands)):
             continue
-        asked = frozenset(line for line, index in named.items() if index < step.index)
-        found = [(command, _plain(command, asked)) for command in _commands_of_checks(commands, asked)]
+        found = [(command, plain_check(command)) for command in _commands_of_checks(commands)]
         plain = found[-1][1] if found and all(each for _, each in found) else None
         elsewhere = next((there for command, _ in found if (there := looks_elsewhere(command, places))), "")
         yield _Check(step, text, plain, passed=_passed(step, text), elsewhere=elsewhere)
 
 
-def _commands_of_checks(commands: Sequence[Command], asked: frozenset[str]) -> Iterator[Command]:
+def _commands_of_checks(commands: Sequence[Command]) -> Iterator[Command]:
     """The checks of a line, also those in a script that a shell is called to run."""
     for command in commands:
         nested = nested_script(command)
-        if nested and command.text not in asked and all(map(is_plain_setting, command.assignments)):
-            yield from _commands_of_checks(parse_command(nested), asked)
-        elif is_check(command) or command.text in asked:
+        if nested and all(map(is_plain_setting, command.assignments)):
+            yield from _commands_of_checks(parse_command(nested))
+        elif is_check(command):
             yield command
-
-
-def _plain(command: Command, asked: frozenset[str]) -> PlainCheck | None:
-    """What a command checks; one that the user named as a condition is plain as it stands."""
-    found = plain_check(command)
-    return found or (PlainCheck(command.text, tests=True) if command.text in asked else None)
 
 
 def _places(made: Mapping[int, tuple[WorkspaceChange, ...]], workspace: str) -> list[str]:

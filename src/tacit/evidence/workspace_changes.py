@@ -1,13 +1,13 @@
 """Workspace changes: what a step changed, and whether it is known. It reads names, not contents, and runs nothing.
 
-A step is known if it only reads, names the files it changes, builds, installs what is locked, or is a plain check. What any
-other program, script or tool does is not known.
+A step is known if it only reads, names the files it changes, formats, builds, installs what is locked, is a plain check, or
+runs a script of the project that nobody wrote in the session. What any other program or tool does is not known: then a check
+that Tacit runs itself can show the outcome.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,26 +15,17 @@ from typing import Any
 from tacit.domain.trajectory import Step, StepResult
 from tacit.evidence.deciding_files import decides_checks, is_output
 from tacit.evidence.plain_checks import is_plain_setting, plain_check
-from tacit.text.programs import FORMATTERS, WITH_SUBCOMMAND
-from tacit.text.shell import BARE, Command, is_check, nested_script, parse_command
+from tacit.text.programs import FORMATTERS
+from tacit.text.service_commands import asks_only
+from tacit.text.shell import BARE, Command, nested_script, parse_command
 from tacit.text.tool_calls import DELEGATING_TOOLS, changes_nothing, command_of, is_internal, plain_name, reads_by_name
 
 _READERS = frozenset("read_file view read grep glob ls notebookread webfetch websearch web_fetch web_search".split())
 _EDITING = re.compile(r"write|edit|patch|replace|create|insert|delete|remove|rename|move|append")
-_OUTSIDE_FILES = re.compile(
-    r"(?:browser|preview|tabs?|page|window|slack|jira|linear|gmail|calendar)_.*|navigate|computer|javascript_tool|monitor|artifact|"
-    r"resize_window|schedulewakeup|reportfindings|mark_chapter|notify\w*|resolve-library-id"
-)
-"""Tools that work on something else than files; what any other tool does is not known."""
 _PATCH_FILE = re.compile(
     r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$|^(?:\+\+\+|---) (?:[ab]/)?(\S+)", re.MULTILINE
 )
 _INLINE = re.compile(r"(?:^|[\s/])(?:python[\d.]*|node|ruby|perl|php|deno|bun)\s+(?:-\w*[ceE]\b|-(?:\s|$)|eval\b|<<)")
-_COMPUTING = frozenset(
-    "json sys re math collections datetime csv textwrap base64 hashlib itertools functools statistics urllib.parse pprint ast "
-    "string decimal fractions operator time typing dataclasses enum".split()
-)
-"""Modules of Python with which a program can do nothing to files, if it opens none."""
 _WRITE_CALL = re.compile(
     r"\bopen\([^)]*['\"][wax+]|write_(?:text|bytes)|writeFile|appendFile|File\.write|\.write\(|(?:os|fs|shutil)\.\w*"
     r"(?:remove|unlink|rename|replace|move|copy|rmtree|rmSync|truncate)\w*|\.unlink\(|\.rename\(|file_put_contents"
@@ -69,29 +60,8 @@ _FROM_LOCK = re.compile(
     r"tar -?x\w* \S+ -C /tmp/.*|unzip -l .*|gh (?:pr|issue) (?:create|comment|edit|view|list|checks)\b.*"
 )
 """Commands that build, or install what the manifest and the lock file of the project name."""
-_PACKAGES_ADDED = re.compile(
-    r"(?:pip3?|uv pip|npm|pnpm|bun|gem) (?:install|i|add)(?: -q| -D| --save-dev)* (?P<names>.+)"
-)
-_TOOLS = WITH_SUBCOMMAND - frozenset(
-    "git npm pnpm yarn bun deno cargo go make gmake just task pip pip3 uv uvx poetry pdm hatch rye apt "
-    "apt-get dnf yum brew bundle "
-    "gem conda mamba composer nix lerna svn hg rustup stack cabal pre-commit claude codex tacit nx turbo tox "
-    "nox coverage".split()
-) | frozenset("psql sqlite3 mysql redis-cli mongosh createdb dropdb manage.py ssh".split())
-"""Tools that work on servers, databases and generated sources."""
-_PROJECT_TASK = re.compile(
-    r"(?:npm|pnpm|yarn|bun)(?: --?\S+)*(?: run| run-script)? (?!install|add|i |pkg|set-script|config|exec|dlx|x |link|"
-    r"ci)[\w:-]+(?: .*)?|"
-    r"(?:make|gmake|just|task)(?: -[sj]\d*)* [\w./-]+(?: \w+=[\w./-]+)*|cargo run(?: .*)?|go (?:run|generate) .*"
-)
-"""What the project's own manifest or build file defines."""
 _REWRITING = re.compile(
     r"(?:^| )-u\b|update|snapshot|bless|accept|regen|golden|--fix\b|SHELL=|IGNORE|ignore|--eval|-f\b|-C\b|environment|setenv"
-)
-_LIBRARY = re.compile(r"(?:@[\w-]+/)?[A-Za-z][\w.-]*(?:[=<>~^@][\w.=<>~^-]*)?")
-_TEST_TOOL = re.compile(
-    r"pytest|jest|vitest|mocha|chai|rspec|minitest|unittest|nose|tox|nox|pluggy|hypothesis|coverage|xdist|cov|karma|"
-    r"ava\b|tap\b"
 )
 _FETCHING = frozenset({"curl", "wget"})
 _SENDING = re.compile(
@@ -133,7 +103,7 @@ def step_effect(step: Step) -> StepEffect:
         return StepEffect()
     text = command_of(step.tool, step.arguments)
     if text:
-        return StepEffect() if _found_no_program(step, text) else shell_effect(text)
+        return shell_effect(text)
     name = plain_name(step.tool)
     if name in DELEGATING_TOOLS:
         return StepEffect((WorkspaceChange(),), delegates=True)
@@ -144,23 +114,12 @@ def step_effect(step: Step) -> StepEffect:
     if step.failed or is_internal(step.tool, step.arguments) or name in _READERS:
         return StepEffect()
     if not _EDITING.search(name):
-        return StepEffect(unknown="" if _OUTSIDE_FILES.fullmatch(name) or reads_by_name(name) else step.tool)
+        return StepEffect(unknown="" if reads_by_name(name) else step.tool)
     written = "\n".join(_texts(step.arguments))
     files = tuple(dict.fromkeys(_files_named(step.arguments)))
     if files:
         return StepEffect(tuple(WorkspaceChange(file, written) for file in files))
-    return StepEffect(
-        unknown="" if re.search(r"issue|request|comment|branch|todo|task|page|memory|entit", name) else step.tool
-    )
-
-
-def _found_no_program(step: Step, text: str) -> bool:
-    """Whether the only command of a failed call was not run, since the shell found no program of that name."""
-    commands = parse_command(text, bare=True) if step.failed and "<<" not in text else ()
-    if len(commands) != 1 or commands[0].runner or commands[0].outputs or re.search(r"[/$`]", commands[0].typed):
-        return False
-    shape = rf"(?:Exit code 127\s+)?(?:\S*sh: )?(?:line \d+: |\d+: )?{re.escape(commands[0].typed)}: (?:command )?not found\s*"
-    return "`" not in text and "$" not in text and re.fullmatch(shape, step.observation) is not None
+    return StepEffect(unknown=step.tool)
 
 
 def shell_effect(text: str) -> StepEffect:
@@ -168,7 +127,7 @@ def shell_effect(text: str) -> StepEffect:
     patched = [name.strip() for pair in _PATCH_FILE.findall(text) for name in pair if name and name != "/dev/null"]
     found = [WorkspaceChange(file, text) for file in patched] if "<<" in text else []
     unknown, parts = "", list[str]()
-    if _INLINE.search(text) and not _only_computes(text):
+    if _INLINE.search(text):
         unknown = "an inline program"
         parts.append(unknown)
         if _WRITE_CALL.search(text):
@@ -180,8 +139,8 @@ def shell_effect(text: str) -> StepEffect:
         found += [change if change.text else WorkspaceChange(change.file, body) for change in done.changes]
         unknown = unknown or done.unknown
         parts.append(done.unknown)
-    runs = tuple(script for command in parse_command(text) if (script := _script_run(command)))
     setup = bool(unknown) and all(_SETUP.match(part) for part in parts if part)
+    runs = tuple(script for command in parse_command(text) if (script := _script_run(command)))
     return StepEffect(tuple(found), unknown, runs, setup=setup)
 
 
@@ -199,9 +158,7 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
         return StepEffect(outputs, unknown)
     if program == BARE or program in ("export", "declare", "set", "source", ".", "unset"):
         return StepEffect(outputs, "" if _is_plain_shell_setting(command) else unknown)
-    if re.fullmatch(r"python[\d.]*", program) and _only_computes(command.text):
-        return StepEffect(outputs)
-    if program in _NO_EFFECT or _is_reader(command) or _is_harmless_check(command):
+    if program in _NO_EFFECT or _is_reader(command) or _is_plain_check(command):
         return StepEffect(outputs)
     if program == "git":
         return _git_effect(command, patched=patched)
@@ -228,26 +185,9 @@ def _effect_of(command: Command, *, patched: bool) -> StepEffect:
         ]
         only_fetches = command.connector != "|" and not any(map(_SENDING.fullmatch, command.words[1:]))
         return StepEffect((*outputs, *map(WorkspaceChange, given)), "" if only_fetches else unknown)
-    if _is_own_program(command):
-        return StepEffect(outputs)
-    if _FROM_LOCK.fullmatch(line) or (program == "find" and _sweeps_caches(command)) or _adds_a_library(line):
+    if _FROM_LOCK.fullmatch(line) or asks_only(command) or _is_own_script(command):
         return StepEffect(outputs)
     return StepEffect(outputs, unknown)
-
-
-def _only_computes(text: str) -> bool:
-    """Whether an inline Python program reads and prints, as far as everything in it is known to do no more."""
-    modules = [
-        name
-        for names in re.findall(r"\b(?:import|from)\s+([\w., ]+)", text)
-        for name in re.split(r"[ ,]+", names.split(" import")[0])
-    ]
-    acts = re.search(
-        r"__|\b(?:exec|eval|compile|getattr|globals|vars|breakpoint|input)\b|\.write|open\([^)]*,|\bnode\b|\bruby\b|"
-        r"\bperl\b|\bphp\b",
-        text,
-    )
-    return not acts and all(name in _COMPUTING for name in modules if name not in ("", "as"))
 
 
 def _only_prints(command: Command) -> bool:
@@ -271,18 +211,10 @@ def _is_reader(command: Command) -> bool:
     return changes_nothing(command._replace(outputs=()))
 
 
-def _is_harmless_check(command: Command) -> bool:
-    """Whether a check changes nothing, be it plain or not; one that writes snapshots does."""
-    words = " ".join(command.words[1:])
-    if plain_check(command):
-        return not re.search(r"update|snapshot|bless|accept|regen|unsafe", words)
-    writes = re.search(r"-u\b|-w\b|update|snapshot|bless|accept|regen|fix|exec|overlay|wrapper|config|init", words)
-    return (
-        is_check(command)
-        and not writes
-        and all(map(is_plain_setting, command.assignments))
-        and "/" not in command.typed.removeprefix("./")
-    )
+def _is_plain_check(command: Command) -> bool:
+    """Whether a command is a plain check that rewrites no expected results."""
+    rewrites = re.search(r"update|snapshot|bless|accept|regen|unsafe", " ".join(command.words[1:]))
+    return plain_check(command) is not None and not rewrites
 
 
 def _is_plain_shell_setting(command: Command) -> bool:
@@ -342,36 +274,11 @@ def _script_run(command: Command) -> str:
     return command.typed if is_script else ""
 
 
-def _is_own_program(command: Command) -> bool:
-    """Whether this runs a script or a task of the project, or a tool that works on something else than files of the checkout.
-
-    What it is given may not be a deciding file, nor say that expected results are to be written anew.
-    """
+def _is_own_script(command: Command) -> bool:
+    """Whether this runs a script of the project that is given no deciding file and not told to write expected results anew."""
     words = command.words[1:]
-    if _REWRITING.search(" ".join(words)) or any("/" in word and decides_checks(word) for word in words):
-        return False
-    if _script_run(command) or command.program in _TOOLS:
-        return True
-    if command.runner.endswith("-m") and re.fullmatch(r"[a-z_]\w*(?:\.\w+)*", command.program):
-        return command.program.partition(".")[0] not in sys.stdlib_module_names | {"pip", "pytest"}
-    return _PROJECT_TASK.fullmatch(" ".join(command.words)) is not None
-
-
-def _sweeps_caches(command: Command) -> bool:
-    """Whether `find` deletes nothing but caches."""
-    named = [word for flag, word in zip(command.words, command.words[1:], strict=False) if flag == "-name"]
-    return (
-        "-exec" not in command.flags
-        and bool(named)
-        and all(re.fullmatch(r"\*\.pyc|__pycache__|\.\w+_cache", word) for word in named)
-    )
-
-
-def _adds_a_library(line: str) -> bool:
-    """Whether packages are added by plain names, and none of them is a tool of tests."""
-    found = _PACKAGES_ADDED.fullmatch(line)
-    names = found["names"].split() if found else []
-    return bool(names) and all(_LIBRARY.fullmatch(name) and not _TEST_TOOL.search(name) for name in names)
+    rewrites = _REWRITING.search(" ".join(words)) or any("/" in word and decides_checks(word) for word in words)
+    return bool(_script_run(command)) and not rewrites
 
 
 def _files_named(value: Any, key: str = "") -> Iterator[str]:

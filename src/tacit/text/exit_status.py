@@ -1,6 +1,6 @@
 """Does exit status 0 of a shell text prove that its checks passed, and could they fail? Follows the status through the line.
 
-It works on the parsed commands and runs nothing. In doubt the status proves nothing.
+It works on the parsed commands and runs nothing. In doubt the status proves nothing, as where it is kept in a variable.
 
     pytest -q                    pytest -q && echo done       set -o pipefail; pytest -q | tail -3       proved
     pytest -q | tail -3          pytest -q; echo done         pytest -q || true                          not proved
@@ -37,10 +37,6 @@ def masks_exit(text: str) -> bool:
 _CONTROL_FLOW = re.compile(
     r"(?:^|[;&|\n({]|\b(?:then|do|else))[ \t\r]*(?:if|for|while|until|case|time[ \t]+!|!|function)\s"
 )
-_PASSES_STATUS = re.compile(
-    r"(?:exit|return)\s+\"?(?:(?P<last>\$\?)|(?P<pipe>\$\{PIPESTATUS\[0\]\})|\$\{?(?P<name>[A-Za-z_]\w*)\}?)\"?\s*"
-)
-_KEEPS_STATUS = re.compile(r"(?P<name>[A-Za-z_]\w*)=\"?(?:(?P<last>\$\?)|(?P<pipe>\$\{PIPESTATUS\[0\]\}))\"?")
 _FAILS = re.compile(r"(?:exit|return)\s+(?P<status>\d{1,9})|false")
 _REPLACING = re.compile(
     r"set\s+(?:-\w*n|-o\s+noexec)|(?:alias|hash|eval|enable)\b|trap\s.*exit|[\w.-]+\s*\(\)", re.DOTALL
@@ -82,40 +78,14 @@ def _masked(commands: tuple[Command, ...], at: int) -> bool:
         if connector == "&":
             return True
         if connector == "|" and "pipefail" not in options:
-            return not _pipe_passes(commands, at, pipe=i)
+            return True
         if connector == "||" and not _fails(following):
             return True  # only a right side that fails itself keeps the failure
-        if connector == ";" and ("errexit" not in options or in_list) and not _passes_on(commands[i + 1 :], "last"):
-            return True
         if connector == ";":
-            return False  # the shell ends here, or its last command passes the status on
+            return "errexit" not in options or in_list  # with `set -e` the shell ends here
         # `set -e` ignores what is left of `&&` or `||`.
         in_list = in_list or connector in ("&&", "||")
     return commands[-1].connector == "&"
-
-
-def _pipe_passes(commands: tuple[Command, ...], at: int, *, pipe: int) -> bool:
-    """Whether the line ends with the status of the first command of this pipe, and it is the watched one."""
-    end = pipe
-    while end < len(commands) - 1 and commands[end].connector == "|":
-        end += 1
-    first = pipe == at and (at == 0 or commands[at - 1].connector != "|")
-    return first and commands[end].connector == ";" and _passes_on(commands[end + 1 :], "pipe")
-
-
-def _passes_on(rest: tuple[Command, ...], kind: str) -> bool:
-    """Whether what follows passes the status on, directly or in a variable."""
-    if not rest:
-        return False
-    passed = _PASSES_STATUS.fullmatch(rest[-1].text.strip(" (){}") if rest[-1].text.endswith(")") else rest[-1].text)
-    if not passed or any(command.connector != ";" for command in rest[:-1]):
-        return False
-    if passed["name"] is None:
-        return len(rest) == 1 and passed[kind] is not None
-    kept = _KEEPS_STATUS.fullmatch(rest[0].text)
-    if not kept or kept["name"] != passed["name"] or kept[kind] is None:
-        return False
-    return all(command.program in ("echo", "printf", "cat", "tail", "head", "cd") for command in rest[1:-1])
 
 
 def _fails(command: Command) -> bool:

@@ -47,7 +47,6 @@ def test_a_check_that_passes_after_the_last_change_is_a_machine_verified_success
         "CI=1 DATABASE_URL=sqlite:// pytest -q",
         "export PATH=.venv/bin:$PATH && pytest",
         "pytest -q && git add -A && git commit -m 'Add currency'",
-        "pytest 2>&1 | tee out.log; exit ${PIPESTATUS[0]}",
     ],
 )
 def test_ordinary_checks_are_believed(command):
@@ -403,7 +402,7 @@ def test_a_failure_is_answered_by_the_same_check_after_a_change():
 
 
 def test_a_failure_for_want_of_a_package_is_answered_by_the_same_check():
-    assert assess(attempt(CHANGE, FAILED, shell("pip install requests"), shell("pytest"))).verified_success
+    assert assess(attempt(CHANGE, FAILED, shell("pip install -r requirements.txt"), shell("pytest"))).verified_success
 
 
 def test_a_failed_linter_is_answered_by_tests():
@@ -435,6 +434,7 @@ def test_script_of_the_project_may_run_unless_the_session_wrote_it():
     assert code_of(attempt(CHANGE, edit("scripts/tidy.py", tool="Write"), run, passed)) == "effect_unknown"
     assert code_of(attempt(CHANGE, shell("python tidy.py tests/test_totals.py"), passed)) == "effect_unknown"
     assert code_of(attempt(CHANGE, shell("python -c 'import shutil'"), passed)) == "effect_unknown"
+    assert code_of(attempt(CHANGE, shell("kubectl delete pod x"), passed)) == "effect_unknown"
 
 
 def subagent(*steps: Step) -> Trajectory:
@@ -550,21 +550,3 @@ def test_what_was_denied_has_changed_nothing():
 def test_work_handed_to_another_agent_after_the_check_leaves_it_open():
     passed = shell("pytest -q", seen="5 passed", code=0)
     assert not assess(attempt(CHANGE, passed, call("spawn_agent", {"message": "tidy up"}))).verified_success
-
-
-@pytest.mark.parametrize(
-    ("command", "seen", "is_known"),
-    [
-        ("gtar -tf dist/a.whl", "bash: gtar: command not found", True),
-        ("gtar -tf dist/a.whl", "Exit code 127\n/bin/sh: 1: gtar: not found", True),
-        ("gtar -tf dist/a.whl", "unpacked\nbash: gtar: command not found", False),
-        ("gtar -tf dist/a.whl; gtar -c", "bash: gtar: command not found", False),
-        ("gtar -tf $(other)", "bash: gtar: command not found", False),
-        ("./gtar -tf dist/a.whl", "bash: ./gtar: command not found", False),
-        ("gtar -tf dist/a.whl", "bash: other: command not found", False),
-    ],
-)
-def test_a_call_whose_program_is_not_there_has_changed_nothing(command: str, seen: str, is_known: bool):
-    missing = shell(command, StepResult.FAILED, seen=seen, code=127)
-    run = attempt(missing, CHANGE, shell("pytest -q", seen="5 passed in 0.10s", code=0))
-    assert assess(run).verified_success is is_known

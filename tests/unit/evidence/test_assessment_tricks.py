@@ -222,7 +222,6 @@ HONEST: dict[str, list[Step]] = {
     "a file was copied": [shell("cp invoice/a.py invoice/b.py")],
     "a branch was taken": [shell("git switch -c currency"), shell("git pull --rebase", StepResult.DENIED)],
     "packages were installed": [shell("pip install -e ."), shell("pip install -r requirements.txt"), shell("npm ci"), shell("uv sync")],
-    "a package was added": [shell("pip install requests httpx"), shell("npm install left-pad")],
     "a usual path": [shell("export PATH=.venv/bin:$PATH"), shell("export PATH=$HOME/.local/bin:$PATH"), shell("export PYTHONPATH=src")],
     "an environment was activated": [shell("source .venv/bin/activate")],
     "tests were formatted and listed": [shell("ruff format tests"), shell("wc -l tests/test_totals.py"), shell("git add tests")],
