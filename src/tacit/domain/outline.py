@@ -114,6 +114,8 @@ class Topic(StrEnum):
     COMMIT = "commit"
     BRANCH = "branch"
     PUBLISH = "publish"
+    STEP = "step"
+    LOOK = "look"
     LOG = "CI log"
     MISSING = "not installed"
 
@@ -135,3 +137,8 @@ class Fact:
     last_used: datetime | None = None
     sources: tuple[Span, ...] = ()
     """The newest calls that show it."""
+    place: float = 0.0
+    """How many other commands sessions mostly run before it."""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    """Where it publishes work: what most sessions do before it, and how they look at it then."""

@@ -1,14 +1,15 @@
 """Counts what sessions show about a project: the commands that check, test, build, format and run it, and where.
 
 A fact is a count, dated, and it ages: a command that recent sessions no longer use loses its place. The card names the
-commands that a session is likely to need; it is approved once, and its values then follow the counts.
+commands that a session is likely to need; it is approved once, and its values then follow the counts. What few sessions
+need, how work is published, and what one session alone repeated is kept on the card for whoever asks.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -46,9 +47,15 @@ MAX_TOKENS = 110
 MIN_SELDOM = 3
 """Sessions that must have used a command which most sessions do not need."""
 MAX_SELDOM, MAX_SELDOM_TOKENS = 8, 80
-_NAMED = frozenset({Topic.BEFORE_COMMIT, Topic.COMMIT, Topic.BRANCH, Topic.MISSING})
-_COMMITS = re.compile(rf"^(- {Topic.COMMIT}: .*)\n- {Topic.BRANCH}: ", re.MULTILINE)
-"""Commits and branches are told on one line."""
+MIN_WORTH = 0.03
+"""The likelihood that each token of a command must carry before every session starts with it. Chosen like `MIN_LIKELIHOOD`."""
+MIN_REPEATS = 2
+"""Times that one session must have run a command, or its way with a folder or a variable, for it to be told by itself."""
+MIN_STEP_SHARE = 0.5
+"""Of the sessions that published work, the share that did something before or after it."""
+_NAMED = frozenset({Topic.BEFORE_COMMIT, Topic.BRANCH, Topic.MISSING})
+_ON_REQUEST = frozenset({Topic.COMMIT, Topic.LOG})
+"""What is needed at a moment of its own, and read in the history or the help then."""
 _LINE_OF: dict[Topic | None, Topic] = {Topic.INSTALL: Topic.BUILD, Topic.DEPLOY: Topic.BUILD}
 """What installs, builds and deploys shares a line: the commands say which."""
 _TOPIC_WORDS: tuple[tuple[Topic, frozenset[str]], ...] = (
@@ -69,8 +76,11 @@ _CHECKING_TOPICS = (Topic.TEST, Topic.CHECK, Topic.FORMAT, Topic.BUILD)
 """What sessions do before a commit because it is the project's way."""
 _COMMAND_TOPICS = (*_CHECKING_TOPICS, Topic.RUN, Topic.INSTALL, Topic.DEPLOY)
 _SHOWN_TOPICS = (*_COMMAND_TOPICS, Topic.BEFORE_COMMIT)
+_STEPS = frozenset({*_CHECKING_TOPICS, Topic.BRANCH, Topic.COMMIT, Topic.PUBLISH, Topic.STEP})
+"""What may belong to publishing work."""
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
+_GIT_STEPS = frozenset({"git push", "git rebase"})
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
 _NEED_A_TARGET = frozenset(
     {"go run", "cargo run", "uv run", "npm run", "pnpm run", "yarn run", "mise run", "python", "node"}
@@ -95,6 +105,7 @@ _NOT_OF_THE_PROJECT = frozenset(
     "ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
     "mkdir rm cp mv touch chmod ln tar zip unzip open code claude codex tacit osascript xargs".split()
 )
+_ELSEWHERE = re.compile(r"(?:^|\s)(?:[/~$]|\.\.|[A-Za-z]:[\\/])")
 _OUTSIDE = re.compile(r"[~$]|/(?!.*/(?:\.?venv|node_modules|s?bin)/)|[A-Za-z]:")
 """A program that is called by a path outside the project, unless it belongs to an environment."""
 _BY_MODE = (
@@ -116,7 +127,11 @@ class _Uses:
 
     used: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
-    before_commit: set[str] = field(default_factory=set)
+    before: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
+    after: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """What sessions did before a commit or before they published, and how they looked at it afterwards."""
+    places: list[int] = field(default_factory=list)
+    """How many other commands came before it, for each session."""
     typed: dict[str, dict[tuple[str, ...], Counter[str]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
     )
@@ -140,6 +155,7 @@ def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[Source
         counter.count(session, at, calls)
     found = [fact for key, uses in counter.uses.items() if counter.is_fact(*key, uses) for fact in counter.facts(*key)]
     found.sort(key=lambda fact: (-fact.likelihood, -fact.sessions, fact.command))
+    found += counter.repeated(found)
     logs = [fact for fact in found if fact.topic is Topic.LOG]
     return [fact for fact in found if fact not in logs[1:]]  # one way to read a log is enough
 
@@ -150,27 +166,42 @@ class _FactCounter:
     def __init__(self) -> None:
         self.uses: defaultdict[_Key, _Uses] = defaultdict(_Uses)
         self.weights: dict[str, float] = {}
+        self._ways: defaultdict[tuple[_Key, str, tuple[str, ...]], _Uses] = defaultdict(_Uses)
+        """The same by folder and variables."""
         self._by_topic: defaultdict[Topic | None, set[str]] = defaultdict(set)
         self._by_form: defaultdict[str, set[str]] = defaultdict(set)
         self._found: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, session: str, at: datetime | None, calls: Sequence[SourcedCall]) -> None:
-        """Count what one session ran, what it ran before a commit, and what it did not find."""
-        run: set[_Key] = set()
+        """Count what one session ran, what it ran before it committed or published, and what it did not find."""
+        run: dict[_Key, None] = {}
+        published: _Key | None = None
         for sourced in calls:
             self._count_missing(session, at, sourced)
             for key, folder, typed in _shown_by(sourced.record):
+                way = self._ways[key, folder, tuple(filter(_SETTING.match, typed))]
                 if sourced.record.worked is False:
                     self.uses[key].failed.add(session)
+                    way.typed[folder][typed][session] += key[0] in (
+                        Topic.TEST,
+                        Topic.CHECK,
+                    )  # a check that finds something
                     continue
                 source = Span(sourced.trajectory_id, sourced.record.step)
-                self.uses[key].add(session, at, folder, typed, source)
+                way.add(session, at, folder, typed, source)
+                uses = self.uses[key]
+                uses.add(session, at, folder, typed, source)
                 self._by_topic[key[0]].add(session)
                 self._by_form[_without_modes(key[1])].add(session)
-                if key[0] is Topic.COMMIT:
+                if key[0] is Topic.LOOK and published:
+                    self.uses[published].after[key].add(session)
+                if key[0] is Topic.COMMIT or (key[0] is Topic.PUBLISH and key not in run):
+                    published = key if key[0] is Topic.PUBLISH else published
                     for earlier in run:
-                        self.uses[earlier].before_commit.add(session)
-                run.add(key)
+                        uses.before[earlier].add(session)
+                if key not in run:
+                    run[key] = None
+                    uses.places.append(len(run))
 
     def _count_missing(self, session: str, at: datetime | None, sourced: SourcedCall) -> None:
         record = sourced.record
@@ -190,6 +221,8 @@ class _FactCounter:
             )
         if topic is Topic.MISSING:
             return used >= MIN_USING and 2 * len(self._found[command]) <= used
+        if topic in (Topic.STEP, Topic.LOOK):
+            return False
         least = MIN_USING if topic in _COMMAND_TOPICS else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
@@ -203,7 +236,8 @@ class _FactCounter:
     def facts(self, topic: Topic | None, command: str) -> Iterator[Fact]:
         """Yield what sessions agree on about a command, for each folder in which they call it differently."""
         uses = self.uses[topic, command]
-        before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
+        all_uses = self._by_form[_without_modes(command)]
+        before = len(set().union(*(each.before[topic, command] for each in self._commits())))
         is_check = topic is None or topic in _CHECKING_TOPICS
         usual = (
             is_check and before >= MIN_CONVENTION and before >= MIN_CONVENTION_SHARE * len(self._by_topic[Topic.COMMIT])
@@ -226,7 +260,72 @@ class _FactCounter:
                 likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
                 last_used=uses.last,
                 sources=tuple(uses.sources[-MAX_SOURCES:]),
+                place=_mean(uses.places),
+                before=self._steps(uses.before, len(uses.used), _STEPS) if _PUBLISHES.search(command) else (),
+                after=self._steps(uses.after, len(uses.used), {Topic.LOOK}) if _PUBLISHES.search(command) else (),
             )
+
+    def _commits(self) -> list[_Uses]:
+        return [uses for (topic, _), uses in self.uses.items() if topic is Topic.COMMIT]
+
+    def _steps(self, found: Mapping[_Key, set[str]], sessions: int, topics: Collection[Topic]) -> tuple[str, ...]:
+        """Return what a good part of the sessions did around publishing, in the order in which they mostly did it."""
+        least = max(MIN_CONVENTION, MIN_STEP_SHARE * sessions)
+        usual = [key for key, where in found.items() if key[0] in topics and len(where) >= least]
+        usual = [
+            key for key in usual if key[0] not in (Topic.COMMIT, Topic.BRANCH) or self.is_fact(*key, self.uses[key])
+        ]
+        told = [_step(key, self.uses[key]) for key in sorted(usual, key=lambda key: _mean(self.uses[key].places))]
+        return tuple(dict.fromkeys(filter(None, told)))
+
+    def repeated(self, known: Sequence[Fact]) -> Iterator[Fact]:
+        """Yield the commands, folders and variables that one session alone proves by repeating them, best first."""
+        told = [({*fact.command.split()}, fact.folders or ("",)) for fact in known]
+        names = {command for (topic, command), _, _ in self._ways if topic in _COMMAND_TOPICS}
+        runs = {way: sum(calls.total() for calls in uses.typed[way[1]].values()) for way, uses in self._ways.items()}
+        places = {folder for (_, folder, _), count in runs.items() if folder and count >= MIN_REPEATS}
+        found: dict[tuple[str, str], tuple[int, Fact]] = {}
+        for way, uses in self._ways.items():
+            (topic, command), folder, settings = way
+            words = _common_words(command, [uses.typed[folder]])
+            least = 1 if folder in places and len(self.uses[topic, command].used) >= MIN_USING else MIN_REPEATS
+            named = {*command.split(), *settings} - {"run"}
+            is_narrower = any(command.startswith(f"{other} ") for other in names)
+            by_option = _is_option_value(folder, words)
+            is_told = any(
+                named <= has and (not folder or folder in (*others, *has) or ("" in others and not by_option))
+                for has, others in told
+            )
+            if topic not in _COMMAND_TOPICS or not uses.used or runs[way] < least or is_narrower or is_told:
+                continue
+            if not words or words in _NEED_A_TARGET:
+                continue
+            if _ELSEWHERE.search(f"{folder} {words}") or not {*settings} <= {*words.split()} or "REDACTED" in words:
+                continue
+            fact = Fact(
+                command=words,
+                topic=topic,
+                folders=(folder,) if folder and not by_option else (),
+                sessions=len(uses.used),
+                last_used=uses.last,
+                sources=tuple(uses.sources[-1:]),
+            )
+            found.setdefault((words, folder), (len(uses.used) * runs[way], fact))
+        yield from (fact for _, fact in sorted(found.values(), key=lambda each: -each[0]))
+
+
+def _mean(places: Sequence[int]) -> float:
+    return sum(places) / max(1, len(places))
+
+
+def _step(key: _Key, uses: _Uses) -> str:
+    """Return how a step of publishing is typed; empty where sessions differ in it."""
+    topic, command = key
+    if topic is Topic.COMMIT:
+        return f'git commit -m "{command}"' if command else ""
+    if topic is Topic.BRANCH:
+        return f"git switch -c {command}…" if command else ""
+    return _common_words(command, uses.typed.values())
 
 
 def _is_option_value(folder: str, command: str) -> bool:
@@ -240,22 +339,50 @@ def _without_modes(command: str) -> str:
 
 
 def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD) -> str:
-    """Return the card; empty where nothing is likely enough to be needed. The last line is shown only on request."""
-    # What is missing takes a word instead of a command, and spares a failure: a quarter, set by hand.
-    spared = min_likelihood / 4
-    likely = [fact for fact in facts if fact.likelihood >= (spared if fact.topic is Topic.MISSING else min_likelihood)][
+    """Return the card; empty where nothing is likely enough to be needed. Lines that begin as `ON_REQUEST` are not shown."""
+    likely = [fact for fact in facts if fact.topic not in _ON_REQUEST and _is_likely(fact, min_likelihood)][
         :MAX_COMMANDS
     ]
     while likely and estimate_tokens(text := _lines(likely)) > MAX_TOKENS:
         likely.pop()
     if not likely:
         return ""
-    seldom = [
-        fact for fact in facts if fact not in likely and fact.topic in _SHOWN_TOPICS and fact.sessions >= MIN_SELDOM
-    ][:MAX_SELDOM]
-    while seldom and estimate_tokens(_commands(seldom)) > MAX_SELDOM_TOKENS:
-        seldom.pop()
-    return f"{text}\n{ON_REQUEST}{_commands(seldom)}" if seldom else text
+    others = [fact for fact in facts if fact not in likely]
+    agreed = [
+        fact for fact in others if fact.topic in _SHOWN_TOPICS and fact.likelihood and fact.sessions >= MIN_SELDOM
+    ]
+    published = max((fact for fact in facts if fact.before), key=lambda fact: fact.sessions, default=None)
+    seldom, once, commit, log, steps = ON_REQUEST
+    lines = [
+        text,
+        *_line(seldom, agreed),
+        *_line(once, [fact for fact in others if not fact.likelihood]),
+        *_line(commit, [fact for fact in others if fact.topic is Topic.COMMIT]),
+        *_line(log, [fact for fact in others if fact.topic is Topic.LOG]),
+        *([_publishing(published, steps)] if published else []),
+    ]
+    return "\n".join(lines)
+
+
+def _is_likely(fact: Fact, least: float) -> bool:
+    """Whether a session is likely enough to need it; what is missing takes a word, spares a failure, and needs a quarter."""
+    if fact.topic is Topic.MISSING:
+        return fact.likelihood >= least / 4
+    return fact.likelihood >= max(least, MIN_WORTH * estimate_tokens(_commands([fact])))
+
+
+def _line(opening: str, facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield a line with as many facts as fit, if any."""
+    told = list(facts)[:MAX_SELDOM]
+    while told and estimate_tokens(_commands(told)) > MAX_SELDOM_TOKENS:
+        told.pop()
+    if told:
+        yield f"{opening}{_commands(told)}"
+
+
+def _publishing(fact: Fact, opening: str) -> str:
+    before, after = (", ".join(map(_code, steps)) for steps in (fact.before, fact.after))
+    return f"{opening}{before}, {_code(fact.command)}" + (f"; then look with {after}" if after else "")
 
 
 def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candidate | None:
@@ -314,11 +441,14 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
         if form.program in FORGES:
             log = next((option for option in ("--log-failed", "--log") if option in form.options), "")
             if log:
-                yield (Topic.LOG, f"{form.text} {log}"), "", (form.text, log)
-            elif acts(form) and form.text.count(" ") > 1 and " api" not in form.text:
-                yield (Topic.PUBLISH, form.text), "", form.tokens
+                job = ("--job", "JOB") if "--job" in form.options else ()
+                yield (Topic.LOG, f"{form.text} {log}"), "", (*form.text.split(), *job, log)
+            elif (form.text.count(" ") > 1 or _PUBLISHES.search(form.text)) and " api" not in form.text:
+                yield (Topic.PUBLISH if acts(form) else Topic.LOOK, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
+            if form.text in _GIT_STEPS:
+                yield (Topic.STEP, form.text), "", form.tokens
         elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
             topic = topic_of(key)
             if topic or form.text.split()[0] in _SCRIPT_RUNNERS:
@@ -369,18 +499,23 @@ def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Cou
     own = command.split()
     best = max(typed, key=lambda words: (len(usual.intersection(words)), len(typed[words]), -len(words), words))
     kept: list[str] = []
+    with_value: set[str] = set()
     for before, word in zip(["", *best], best, strict=False):
         if word in own or word not in usual or not _PLAIN_WORD.fullmatch(word) or word in _CONTENT:
             continue
-        is_steady = any(flag == word and value in usual and value not in own for flag, value in used)
+        is_steady = any(
+            flag == word and value in usual and value not in own and _PLAIN_WORD.fullmatch(value)
+            for flag, value in used
+        )
         is_switch = 2 * used[word, _ANY] <= used[word, ""]
         is_value = before in kept and used[before, word] >= least
         is_place = word == best[-1] and _PLACE.search(word)
         if is_value or is_place or _SETTING.match(word) or (word.startswith("-") and (is_steady or is_switch)):
             kept.append(word)
+            with_value |= {word} if is_steady and not is_switch else set()
     settings = [word for word in kept if _SETTING.match(word)]
     rest = [word for word in kept if word not in settings]
-    while rest and (rest[-1] == "--" or len(" ".join(rest)) > MAX_OPTIONS):
+    while rest and (rest[-1] == "--" or rest[-1] in with_value or len(" ".join(rest)) > MAX_OPTIONS):
         rest.pop()
     in_order = _as_typed(own, rest, best)
     return " ".join([*settings, *in_order] if in_order else [])
@@ -415,25 +550,32 @@ def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) 
     sessions = {folder: len(set().union(*calls.values())) for folder, calls in typed.items()}
     ordered = sorted(sessions, key=lambda folder: (-sessions[folder], folder))
     usual = [folder for folder in ordered if 2 * sessions[folder] >= max(2 * MIN_USING, sessions[ordered[0]])]
-    inside = [folder for folder in usual if not folder.startswith(("/", "~", "$", ".."))][:MAX_FOLDERS]
+    inside = [folder for folder in usual if not _ELSEWHERE.match(folder)][:MAX_FOLDERS]
     return tuple(inside) if any(inside) else ()
 
 
 def _lines(facts: Sequence[Fact]) -> str:
-    """Return a line for each topic, and one for the rest."""
+    """Return a line for each topic, and one for the rest; what comes before a commit in the order of the sessions."""
     lines: list[str] = []
     for topic in (*Topic, None):
-        if commands := _commands([fact for fact in facts if _LINE_OF.get(fact.topic, fact.topic) == topic]):
-            lines.append(f"- {topic}: {commands}" if topic in _NAMED else f"- {commands}")
-    return _COMMITS.sub(rf"\1; {Topic.BRANCH} ", "\n".join(lines))
+        found = [fact for fact in facts if _LINE_OF.get(fact.topic, fact.topic) == topic]
+        if topic is Topic.BEFORE_COMMIT:
+            found.sort(key=lambda fact: fact.place)
+        if found:
+            lines.append(f"- {topic}: {_commands(found)}" if topic in _NAMED else f"- {_commands(found)}")
+    return "\n".join(lines)
 
 
 def _commands(facts: Sequence[Fact]) -> str:
     """Return commands, those that run in the same folders together."""
     placed: dict[tuple[str, ...], list[str]] = {}
     for fact in facts:
-        placed.setdefault(fact.folders, []).append(f"`{plain_line(fact.command).replace('`', chr(39))}`")
+        placed.setdefault(fact.folders, []).append(_code(fact.command))
     return "; ".join(", ".join(commands) + _where(folders) for folders, commands in sorted(placed.items()))
+
+
+def _code(text: str) -> str:
+    return f"`{plain_line(text).replace('`', chr(39))}`"
 
 
 def _where(folders: tuple[str, ...]) -> str:

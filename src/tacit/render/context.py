@@ -346,8 +346,8 @@ def _pages(passage: Passage) -> str:
 
 
 LINE_CHARACTERS = 240
-ON_REQUEST = "- less often: "
-"""How the line of the card begins that no session starts with: commands that few sessions need."""
+ON_REQUEST = ("- less often: ", "- in one session: ", "- commit: ", "- CI log: ", "- to publish: ")
+"""How the lines of the card begin that no session starts with: what few sessions need, or needs a moment of its own."""
 LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 """Kinds that are shown as lines."""
 _DETAILS = " (tacit skills show {})"
