@@ -25,7 +25,7 @@ from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import has_reason
 from tacit.store import Store
 from tacit.store.context import StoreContext
-from tacit.text.error_signatures import shows_failure, telling_lines
+from tacit.text.error_signatures import masked_line, output_lines, shows_failure, telling_lines
 from tacit.text.shell import parse_command
 from tacit.text.tool_calls import tool_calls
 
@@ -278,8 +278,9 @@ def _doubts_of_fix(version: SkillVersion, loaded: dict[str, Trajectory]) -> Iter
         if trajectory is None or span.part != "arguments":
             continue
         step = next((each for each in trajectory.steps if each.index == span.step), None)
-        if step and not step.failed and shows_failure(step.observation):
-            yield Doubt.FIX_SHOWS_ERROR
+        met = step is not None and version.content.signature in map(masked_line, output_lines(step.observation))
+        if step and not met and not step.failed and shows_failure(step.observation):
+            yield Doubt.FIX_SHOWS_ERROR  # a call that met the lesson's error, its status hidden by a pipe, is no fix
         begin = failed.get(span.trajectory_id)
         if begin is not None and any(
             begin < action.index < span.step and action.edits for action in tool_calls(trajectory)

@@ -23,7 +23,9 @@ from tacit.text.tool_calls import DESCRIBING, PATHS, Effect, ToolKind, leaves
 from tacit.text.value_lookup import TASK, shape_of
 
 _TOKEN = re.compile(
-    rf"\{{\w+\}}|{EMAIL.pattern}|" r"(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL
+    rf"\{{\w+\}}|{EMAIL.pattern}|"
+    r"(?<!\S)--?[A-Za-z]+(?:-[A-Za-z]+)*(?!\w)|(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.",
+    re.DOTALL,
 )
 _GLUE = re.compile(r"[_\-./]+")
 _COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")

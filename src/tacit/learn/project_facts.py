@@ -80,6 +80,7 @@ _STEPS = frozenset({*_CHECKING_TOPICS, Topic.BRANCH, Topic.COMMIT, Topic.PUBLISH
 """What may belong to publishing work."""
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
+_NO_WORK = re.compile(r" (?:api|auth)\b")
 _GIT_STEPS = frozenset({"git push", "git rebase"})
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
 _NEED_A_TARGET = frozenset(
@@ -443,7 +444,7 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
             if log:
                 job = ("--job", "JOB") if "--job" in form.options else ()
                 yield (Topic.LOG, f"{form.text} {log}"), "", (*form.text.split(), *job, log)
-            elif (form.text.count(" ") > 1 or _PUBLISHES.search(form.text)) and " api" not in form.text:
+            elif (form.text.count(" ") > 1 or _PUBLISHES.search(form.text)) and not _NO_WORK.search(form.text):
                 yield (Topic.PUBLISH if acts(form) else Topic.LOOK, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))

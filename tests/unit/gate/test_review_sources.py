@@ -25,7 +25,7 @@ from tacit.gate.review_sources import (
     text_of_source,
 )
 from tacit.store import open_store
-from tests.unit.learn.attempts import bash, conflict, edit, fixed_session, say, session
+from tests.unit.learn.attempts import CONFLICT, bash, conflict, edit, fixed_session, say, session
 from tests.unit.making import NOW
 
 STEPS = (
@@ -183,6 +183,12 @@ def test_a_fix_whose_output_shows_an_error_or_that_came_with_an_edit_is_doubtful
     assert {doubt for version in found for doubt in support_of(memory.context, version).doubts} >= {
         Doubt.EDITED_BETWEEN
     }
+
+
+def test_the_failed_call_is_no_doubtful_fix_where_a_pipe_hid_its_status(memory: Tacit) -> None:
+    hidden = bash("npm install | tail -5", CONFLICT)
+    learn(memory, *(session(each, hidden, bash("npm install --legacy-peer-deps", "added 9")) for each in (1, 2, 3)))
+    assert support_of(memory.context, waiting(memory, Kind.LESSON)).doubts == ()
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,23 @@ def test_value_that_never_varies_stays_though_tasks_name_it() -> None:
     assert "deploy/prod.env" in found.content.description
 
 
+def test_the_letters_of_an_option_are_no_value() -> None:
+    found = agreed(
+        [
+            attempt(
+                f"Release version {version}",
+                edit("pyproject.toml", 'version = "0.0.0"', f'version = "{version}"'),
+                bash("make test", "ok"),
+                bash(f"git commit -{letters} 'Release {version}'"),
+                bash(f"git tag v{version}"),
+            )
+            for version, letters in (("1.2.0", "am"), ("1.3.0", "m"), ("2.0.0", "qm"), ("2.1.0", "a"))
+        ]
+    )
+    commit = next(text for text in texts(found) if "git commit" in text)
+    assert re.search(r"git commit -[amq]+ 'Release \{version\}'", commit)
+
+
 def test_of_two_drafts_what_one_did_is_left_out() -> None:
     found = agreed([bump("httpx", "0.27.0", "0.28.1"), bump("click", "8.1.3", "8.1.8", bash("git checkout -b bump"))])
     assert not any("git checkout" in text for text in texts(found))

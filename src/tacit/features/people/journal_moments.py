@@ -16,6 +16,7 @@ from datetime import datetime
 from tacit.domain.errors import TacitError
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import Status
+from tacit.domain.reach import CARD
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.evidence.journal_uses import as_text
@@ -147,14 +148,14 @@ def _corrected(store: Store, line: JournalLine, keys: tuple[str, ...]) -> Moment
     denied = line.corrective == "denied"
     what = "denied" if denied else "correction"
     text = f"{line.tool} was refused" if denied else line.words[:_TEXT_MAX]
-    known = tuple(version_id for version_id in line.after if _is_version(store, version_id))
+    known = tuple(version_id for version_id in line.after if _may_be_meant(store, version_id))
     return _moment(line, Phase.CORRECTIVE, what, text=text, assumptions=keys, sources=known)
 
 
-def _is_version(store: Store, version_id: str) -> bool:
+def _may_be_meant(store: Store, version_id: str) -> bool:
+    """Whether a version is known, and not the card of the project's commands: that stands in every session."""
     with suppress(TacitError):
-        store.version(version_id)
-        return True
+        return store.version(version_id).version.content.name != CARD
     return False
 
 

@@ -19,6 +19,7 @@ from tacit.features.people.ledger_entries import Assumption, Held, Moment, Phase
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import BY
 from tacit.ingest.segmentation import observed
+from tacit.learn.project_facts import card_candidate
 from tacit.store import open_store
 from tests.unit.making import NOW, WORKSPACE
 
@@ -316,6 +317,9 @@ def test_a_journal_cannot_put_words_into_a_skills_mouth(loop: Tacit) -> None:
 
 def test_trouble_on_the_way_is_kept_with_what_was_assumed_by_then(loop: Tacit) -> None:
     version_id = skill(loop)
+    candidate = card_candidate([], "- `make test`", scope=loop.context.scope)
+    assert candidate is not None
+    card = loop.propose(candidate.content, by="ann", origin=Origin.USER).version_id
     lines = [
         JournalLine(at=NOW, session="s1", failed=True, tool="Bash"),
         JournalLine(
@@ -328,7 +332,11 @@ def test_trouble_on_the_way_is_kept_with_what_was_assumed_by_then(loop: Tacit) -
         JournalLine(at=NOW + timedelta(seconds=3), session="s1", warned=True, failed=True, tool="Edit"),
         JournalLine(at=NOW + timedelta(seconds=4), session="sub", failed=True, tool="Bash"),
         JournalLine(
-            at=NOW + timedelta(seconds=5), session="s1", corrective="denied", tool="Bash", after=(version_id, "v_gone")
+            at=NOW + timedelta(seconds=5),
+            session="s1",
+            corrective="denied",
+            tool="Bash",
+            after=(version_id, card, "v_gone"),
         ),
     ]
     entries = list(entries_of_journal(loop.context.store, lines))
