@@ -51,8 +51,9 @@ MIN_WORTH = 0.03
 """The likelihood that each token of a command must carry before every session starts with it. Chosen like `MIN_LIKELIHOOD`."""
 MIN_REPEATS = 2
 """Times that one session must have run a command, or its way with a folder or a variable, for it to be told by itself."""
-MIN_STEP_SHARE = 0.5
-"""Of the sessions that published work, the share that did something before or after it."""
+MIN_STEP_SHARE = 0.4
+"""Of the sessions that published work, the share that did something before or after it. Larger: checks that not every task
+needs are missing; smaller: steps of single tasks come in. Set by hand."""
 _NAMED = frozenset({Topic.BEFORE_COMMIT, Topic.BRANCH, Topic.MISSING})
 _ON_REQUEST = frozenset({Topic.COMMIT, Topic.LOG})
 """What is needed at a moment of its own, and read in the history or the help then."""
@@ -74,6 +75,8 @@ _TOPIC_WORDS: tuple[tuple[Topic, frozenset[str]], ...] = (
 )
 _CHECKING_TOPICS = (Topic.TEST, Topic.CHECK, Topic.FORMAT, Topic.BUILD)
 """What sessions do before a commit because it is the project's way."""
+_FINDING_TOPICS = (Topic.TEST, Topic.CHECK)
+"""What was used where it failed, too: it found something."""
 _COMMAND_TOPICS = (*_CHECKING_TOPICS, Topic.RUN, Topic.INSTALL, Topic.DEPLOY)
 _SHOWN_TOPICS = (*_COMMAND_TOPICS, Topic.BEFORE_COMMIT)
 _STEPS = frozenset({*_CHECKING_TOPICS, Topic.BRANCH, Topic.COMMIT, Topic.PUBLISH, Topic.STEP})
@@ -183,10 +186,8 @@ class _FactCounter:
                 way = self._ways[key, folder, tuple(filter(_SETTING.match, typed))]
                 if sourced.record.worked is False:
                     self.uses[key].failed.add(session)
-                    way.typed[folder][typed][session] += key[0] in (
-                        Topic.TEST,
-                        Topic.CHECK,
-                    )  # a check that finds something
+                    if key[0] in _FINDING_TOPICS:
+                        way.typed[folder][typed][session] += 1
                     continue
                 source = Span(sourced.trajectory_id, sourced.record.step)
                 way.add(session, at, folder, typed, source)
@@ -281,38 +282,50 @@ class _FactCounter:
 
     def repeated(self, known: Sequence[Fact]) -> Iterator[Fact]:
         """Yield the commands, folders and variables that one session alone proves by repeating them, best first."""
-        told = [({*fact.command.split()}, fact.folders or ("",)) for fact in known]
-        names = {command for (topic, command), _, _ in self._ways if topic in _COMMAND_TOPICS}
-        runs = {way: sum(calls.total() for calls in uses.typed[way[1]].values()) for way, uses in self._ways.items()}
-        places = {folder for (_, folder, _), count in runs.items() if folder and count >= MIN_REPEATS}
-        found: dict[tuple[str, str], tuple[int, Fact]] = {}
-        for way, uses in self._ways.items():
+        ways = {way: uses for way, uses in self._ways.items() if way[0][0] in _COMMAND_TOPICS and uses.used}
+        runs = {way: sum(calls.total() for calls in uses.typed[way[1]].values()) for way, uses in ways.items()}
+        places = {way[1] for way, count in runs.items() if way[1] and count >= MIN_REPEATS}
+        names = {command for (_, command), _, _ in ways}
+        found: dict[tuple[str, str], Fact] = {}
+        for way in sorted(ways, key=lambda way: -runs[way] * len(ways[way].used)):
             (topic, command), folder, settings = way
+            is_usual = folder in places and len(self.uses[topic, command].used) >= MIN_USING
+            if runs[way] < (1 if is_usual else MIN_REPEATS) or _extends(command, names):
+                continue
+            uses = ways[way]
             words = _common_words(command, [uses.typed[folder]])
-            least = 1 if folder in places and len(self.uses[topic, command].used) >= MIN_USING else MIN_REPEATS
-            named = {*command.split(), *settings} - {"run"}
-            is_narrower = any(command.startswith(f"{other} ") for other in names)
-            by_option = _is_option_value(folder, words)
-            is_told = any(
-                named <= has and (not folder or folder in (*others, *has) or ("" in others and not by_option))
-                for has, others in told
-            )
-            if topic not in _COMMAND_TOPICS or not uses.used or runs[way] < least or is_narrower or is_told:
-                continue
-            if not words or words in _NEED_A_TARGET:
-                continue
-            if _ELSEWHERE.search(f"{folder} {words}") or not {*settings} <= {*words.split()} or "REDACTED" in words:
-                continue
-            fact = Fact(
-                command=words,
-                topic=topic,
-                folders=(folder,) if folder and not by_option else (),
-                sessions=len(uses.used),
-                last_used=uses.last,
-                sources=tuple(uses.sources[-1:]),
-            )
-            found.setdefault((words, folder), (len(uses.used) * runs[way], fact))
-        yield from (fact for _, fact in sorted(found.values(), key=lambda each: -each[0]))
+            if words not in ("", *_NEED_A_TARGET) and not _is_told(command, words, folder, settings, known):
+                found.setdefault(
+                    (words, folder),
+                    Fact(
+                        command=words,
+                        topic=topic,
+                        folders=(folder,) if folder and not _is_option_value(folder, words) else (),
+                        sessions=len(uses.used),
+                        last_used=uses.last,
+                        sources=tuple(uses.sources[-1:]),
+                    ),
+                )
+        yield from found.values()
+
+
+def _extends(command: str, names: Collection[str]) -> bool:
+    """Whether it is one of these commands with a target: `cargo test parser`."""
+    words = command.split()
+    return any(" ".join(words[:end]) in names for end in range(1, len(words)))
+
+
+def _is_told(command: str, words: str, folder: str, settings: Collection[str], known: Iterable[Fact]) -> bool:
+    """Whether the known facts tell a command with its variables and folder, or it cannot be told."""
+    if _ELSEWHERE.search(f"{folder} {words}") or not {*settings} <= {*words.split()} or "REDACTED" in words:
+        return True
+    named = {*command.split(), *settings} - {"run"}
+    is_meant = _is_option_value(folder, words)  # where a shell happened to stand says little
+    for fact in known:
+        has = fact.command.split()
+        if named.issubset(has) and (not folder or folder in (*fact.folders, *has) or not (fact.folders or is_meant)):
+            return True
+    return False
 
 
 def _mean(places: Sequence[int]) -> float:
