@@ -327,7 +327,7 @@ def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -
     publishing.publish(store)
     found = store.renderings.get([stored.version.id])[stored.version.id]
     assert found.text == "- test: `make test`\n- check: `make lint`"
-    publishing.publish_card(store, stored, f"- test: `make all-tests`\n{ON_REQUEST}`make render`")
+    publishing.publish_card(store, stored, f"- test: `make all-tests`\n{ON_REQUEST[0]}`make render`")
     after = store.renderings.get([stored.version.id])[stored.version.id]
     assert (after.text, after.tokens < found.tokens) == ("- test: `make all-tests`", True)
 
