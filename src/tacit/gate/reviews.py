@@ -77,9 +77,13 @@ class Reviews:
 
     # --- looking ---
 
-    def waiting(self) -> list[StoredVersion]:
-        """Return what waits for a person, oldest first: of each skill only the newest version, if it waits."""
-        return queries.waiting(self._store)
+    def waiting(self, *, folded: bool = True) -> list[StoredVersion]:
+        """Return what waits for a person, oldest first: of each skill only the newest version, if it waits.
+
+        Without `folded`, what was folded away is left out.
+        """
+        away = {} if folded else folded_away(self._context)
+        return [stored for stored in queries.waiting(self._store) if stored.version.id not in away]
 
     def examine(self, version_id: str) -> Examination:
         """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""

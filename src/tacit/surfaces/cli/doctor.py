@@ -126,7 +126,7 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
         text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
         yield ClientCheck("store", "ok", text)
-        if versions := len(ctx.memory.reviews.waiting()):
+        if versions := len(ctx.memory.reviews.waiting(folded=False)):
             yield ClientCheck("store", "note", f"{counted(versions, 'version')} to review", "tacit review")
         _, suggestions = waiting.read(str(place.folder))
         if suggestions:

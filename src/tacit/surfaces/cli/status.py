@@ -91,7 +91,7 @@ def _contents(ctx: CommandContext) -> tuple[dict[str, Any], dict[str, str]]:
     context, now = ctx.memory.context, datetime.now(UTC)
     latest = session_log.latest_sessions(context, 1)
     last = session_log.log_of(context, latest[0]) if latest else None
-    waits = len(ctx.visible(ctx.memory.reviews.waiting()))
+    waits = len(ctx.visible(ctx.memory.reviews.waiting(folded=False)))
     _, suggestions = waiting.read(str(ctx.place.folder))
     week = session_log.activity(context, since=now - _WEEK)
     document = {

@@ -253,7 +253,7 @@ def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
         applicable = sum(map(can_be_applied, cares))
         count = counted(len(cares), "suggestion")
         yield f"\n{count}. `tacit tend --apply` applies {applicable} of them." if applicable else f"\n{count} for you."
-    waiting = len(ctx.memory.reviews.waiting())
+    waiting = len(ctx.memory.reviews.waiting(folded=False))
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         yield f"{counted(waiting, 'version')} {verb} for review. Run [bold]tacit review[/bold]."

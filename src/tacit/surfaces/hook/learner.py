@@ -26,7 +26,6 @@ from tacit.domain.errors import Outage, TacitError
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import capture_transcript
 from tacit.evidence.journal_uses import remove_old_journals
-from tacit.gate.review_sources import folded_away
 from tacit.ingest.journal import FOLDER
 from tacit.surfaces.hook import learner_requests, log, waiting
 from tacit.surfaces.hook.learner_requests import Request
@@ -91,8 +90,7 @@ def care_for_library(memory: Tacit, sessions: Path) -> None:
     for extension in memory.context.extensions:  # before duplicates are merged into new text
         extension.in_background()
     suggestions = memory.library.care_by_itself(seconds=CARE_SECONDS)
-    to_read = len(memory.reviews.waiting()) - len(folded_away(memory.context))
-    waiting.write(str(sessions.parent), to_read, suggestions)
+    waiting.write(str(sessions.parent), len(memory.reviews.waiting(folded=False)), suggestions)
     days, stamp = memory.context.config.learn.revalidate_days, sessions / REVALIDATED
     if days and (not stamp.exists() or time.time() - stamp.stat().st_mtime >= days * waiting.DAY_S):
         stamp.touch()  # first, so that a procedure that kills the learner is not tried at every session

@@ -111,6 +111,7 @@ def test_a_fold_leaves_a_candidate_waiting_until_it_is_undone_or_seen_again(loop
     }
     assert {loop.version(each).status for each in answered} == {Status.CANDIDATE}
     assert set(answered) <= {each.version.id for each in loop.reviews.waiting()}
+    assert not set(answered) & {each.version.id for each in loop.reviews.waiting(folded=False)}
     undone, again, approved, *_ = answered
     assert loop.reviews.undo(loop.version(undone).version.name, by="ann") == []
     loop.propose(loop.version(again).version.content, by="ann", evidence=[Span("t_one", 0)])
