@@ -31,7 +31,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
 from tacit.domain.stored import FoundPassage, Passage, StoredVersion
 from tacit.domain.trajectory import Origin, Role, Step, Task, Trajectory
-from tacit.evidence import usage
+from tacit.evidence import skill_usage
 from tacit.recall.hook_recall import HookLimits
 from tacit.recall.passages import DOCUMENT_TYPE_WEIGHTS, document_prior, quote_documents
 from tacit.store import open_store
@@ -180,7 +180,7 @@ def hearing() -> list[dict[str, Any]]:
     """Hits and false alarms of what the words tell, by the part of an entry's words that must come back."""
     told = []
     for enough in (0.1, 0.2, 0.3, 0.4, 0.5):
-        usage.ENOUGH = enough
+        skill_usage.ENOUGH = enough
         used = [_heeded(case) for case in RUNS if case["used"]]
         passed = [_heeded(case) for case in RUNS if not case["used"]]
         told.append(
@@ -190,7 +190,7 @@ def hearing() -> list[dict[str, Any]]:
                 "passed over": len(passed), "told as used all the same": passed.count(True), "left open": passed.count(None),
             }
         )  # fmt: skip
-    usage.ENOUGH = 0.3
+    skill_usage.ENOUGH = 0.3
     return told
 
 
@@ -198,7 +198,7 @@ def _heeded(case: dict[str, Any]) -> bool | None:
     content = SkillContent(kind=Kind(case["kind"]), name="entry", description=case["entry"], body=case.get("body", ""))
     steps = [Step(index=index, **_step(told)) for index, told in enumerate(case["run"])]
     trajectory = Trajectory(task=Task(text=case["task"]), steps=tuple(steps))
-    return usage.was_used(content, trajectory, start=case.get("start", 0), other_texts=case.get("besides", ()))
+    return skill_usage.was_used(content, trajectory, start=case.get("start", 0), other_texts=case.get("besides", ()))
 
 
 def _step(told: Sequence[str]) -> dict[str, Any]:

@@ -477,7 +477,4 @@ def open_at(place: StoreLocation, *, config: Config, home: Path) -> Tacit:
 def _open_embedder(choice: str, home: Path) -> Embedder | None:
     from tacit.providers.embedding.embedder_choice import open_embedder  # most commands need none
 
-    # The home folder of the account, not of `HOME`: an agent's shell must not decide which weights are loaded.
-    account = UserEnvironment.read().account_home
-    hub_cache = account / ".cache" / "huggingface" / "hub" if account else None
-    return open_embedder(choice, home=home, hub_cache=hub_cache)
+    return open_embedder(choice, home=home)

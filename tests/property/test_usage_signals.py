@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tacit.domain.evidence import Outcome
 from tacit.domain.ledger import UsageSignal
 from tacit.evidence.reliability import reliability, votes
-from tacit.evidence.usage import CEILING, changes_prominence, prominence_of
+from tacit.evidence.skill_usage import CEILING, changes_prominence, prominence_of
 from tacit.recall.signals import prominence
 from tests.unit.making import evidence, later, stored
 

@@ -58,8 +58,7 @@ class RecallSettings:
     """Below this relevance, 0 to 1, recall abstains. The scale is calibrated so (docs/lab.md, how words, examples and meaning
     are weighed)."""
     embedder: str = "auto"
-    """The embedder for search by meaning: auto (an installed model, if there is one), none, a folder with a model, or hub:NAME
-    of a model that is fetched once."""
+    """The embedder for search by meaning: auto (an installed model, if there is one), none, or a folder with a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

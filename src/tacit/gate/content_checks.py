@@ -19,13 +19,15 @@ from tacit.domain.errors import InvalidSkill, NotPermitted
 from tacit.domain.skill import (
     MADE_BY_READING,
     Capabilities,
+    FieldRole,
     Kind,
     Provenance,
     SkillContent,
     SkillVersion,
+    fields_with,
     filled_fields,
+    has_role,
 )
-from tacit.domain.skill_fields import FieldRole, fields_with, has_role
 from tacit.domain.stored import ABSTRACT, REFERENCES, TEXT_DIGEST, Passage
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck

@@ -12,7 +12,7 @@ from typing import Self
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import CodedReason, parse_reasons
-from tacit.domain.skill_fields import ENTRY_NAMES
+from tacit.domain.skill import ENTRY_NAMES
 
 _INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
 

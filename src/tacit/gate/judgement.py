@@ -27,13 +27,14 @@ from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, 
 from tacit.domain.skill import (
     MADE_BY_MINING,
     READ_INSTRUCTIONS,
+    FieldRole,
     Skill,
     SkillContent,
     SkillStep,
     SkillVersion,
+    fields_with,
     with_default_origins,
 )
-from tacit.domain.skill_fields import FieldRole, fields_with
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.gate.checks.safety import safety

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.domain.identity import plain
-from tacit.domain.skill import SkillContent, SkillVersion, filled_fields
-from tacit.domain.skill_fields import FieldRole, has_role
+from tacit.domain.skill import FieldRole, SkillContent, SkillVersion, filled_fields, has_role
 from tacit.domain.trajectory import Origin, lowest
 from tacit.text.text_sources import TextLog, texts_in
 

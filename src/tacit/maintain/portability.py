@@ -22,8 +22,7 @@ from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
 from tacit.config.signers import Signers
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import digest, plain
-from tacit.domain.skill import SkillContent, SkillFile, filled_fields
-from tacit.domain.skill_fields import FieldRole, fields_with, has_role
+from tacit.domain.skill import FieldRole, SkillContent, SkillFile, fields_with, filled_fields, has_role
 from tacit.store import Store, open_store
 from tacit.text.field_texts import leaf_texts
 from tacit.text.redaction import redact

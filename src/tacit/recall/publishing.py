@@ -24,7 +24,7 @@ from tacit.domain.stored import Rendering, StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.reliability import reliability, reliability_score
-from tacit.evidence.usage import changes_prominence, importance_of, prominence_of
+from tacit.evidence.skill_usage import changes_prominence, importance_of, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.render.context import LINE_KINDS, hook_text, pointer_line

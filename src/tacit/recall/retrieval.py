@@ -23,7 +23,7 @@ from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion, current_only
 from tacit.evidence.reliability import reliability
-from tacit.evidence.usage import importance_of, prominence_of
+from tacit.evidence.skill_usage import importance_of, prominence_of
 from tacit.recall import reasons
 from tacit.recall.filters import filter_reason, missing_tools, parts_reason, unshadowed
 from tacit.recall.passages import abstract_of, is_document, quote_documents

@@ -26,7 +26,7 @@ from tacit.domain.selection import Item, LeftOut, Plan, Query
 from tacit.domain.skill import Condition, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence.reliability import reliability_score
-from tacit.evidence.usage import importance_of
+from tacit.evidence.skill_usage import importance_of
 from tacit.recall import reasons
 from tacit.recall.plan import SAME_TASK_MIN
 from tacit.recall.signals import (

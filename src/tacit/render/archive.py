@@ -13,7 +13,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,10 @@ from tacit.text.bundled_files import FileKind, file_kind
 
 DIRECTORY_BYTES_MAX = 1 << 20
 _PACKINGS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, NotImplementedError,
+)  # fmt: skip
+"""What the library raises for a damaged archive."""
 
 
 class Damaged(Exception):
@@ -37,37 +41,16 @@ class Damaged(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """One entry of an archive, as it calls itself."""
-
-    name: str
-    size: int
-    is_folder: bool = False
-    kind: str = ""
-    """What it is if it is neither file nor folder, such as "a link"."""
-    may_run: bool = False
-    read: Callable[[int], bytes]
-    """Give its bytes, at most so many; raises `Damaged`."""
-
-
-def members(data: bytes) -> Iterator[Member]:
-    """List what an archive holds, by what it is and not by its name."""
-    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        yield from _zip_members(data)
-    elif b"PK\x05\x06" in data[-65557:]:
-        raise Damaged("prefix", "is a zip archive behind something else")
-    else:
+def _open_zip(data: bytes) -> zipfile.ZipFile:
+    """Open an archive, by what it is and not by its name."""
+    if data[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
+        if b"PK\x05\x06" in data[-65557:]:
+            raise Damaged("prefix", "is a zip archive behind something else")
         raise Damaged("format", "is no zip archive, whatever its name says")
-
-
-def _zip_members(data: bytes) -> Iterator[Member]:
     _check_directory(data)
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        for info in archive.infolist():
-            yield _zip_member(archive, info)
-    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, EOFError) as error:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except _UNREADABLE as error:
         raise Damaged("damaged", "is damaged: its list of files cannot be read") from error
 
 
@@ -82,41 +65,26 @@ def _check_directory(data: bytes) -> None:
         raise Damaged("count", "lists more files than a skill can have")
 
 
-def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    mode = info.external_attr >> 16
-    kind = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or a device"
-
-    def read(most: int) -> bytes:
-        if info.flag_bits & 0x1:
-            raise Damaged("encrypted", "is encrypted")
-        if info.compress_type not in _PACKINGS:
-            raise Damaged("packing", "is packed in a way that is not read here")
-        try:
-            with archive.open(info) as file:
-                found = file.read(most)
-                if file.read(1):
-                    raise Damaged("size", "is larger than its entry says")
-                return found
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            OSError,
-            struct.error,
-            ValueError,
-            NotImplementedError,
-        ) as error:
-            raise Damaged("damaged", "is damaged: it cannot be unpacked") from error
-
-    name = _zip_name(info)
-    is_folder = name.endswith("/") or stat.S_ISDIR(mode)
-    return Member(name=name, size=info.file_size, is_folder=is_folder, kind=kind, may_run=bool(mode & 0o100), read=read)
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of one entry; raises `Damaged`."""
+    if entry.flag_bits & 0x1:
+        raise Damaged("encrypted", "is encrypted")
+    if entry.compress_type not in _PACKINGS:
+        raise Damaged("packing", "is packed in a way that is not read here")
+    try:
+        with archive.open(entry) as file:
+            found = file.read(FILE_BYTES_MAX)
+            if file.read(1):
+                raise Damaged("size", "is larger than its entry says")
+            return found
+    except _UNREADABLE as error:
+        raise Damaged("damaged", "is damaged: it cannot be unpacked") from error
 
 
-def _zip_name(info: zipfile.ZipInfo) -> str:
+def _zip_name(entry: zipfile.ZipInfo) -> str:
     """The name as written, past what the library makes of it: it cuts at NUL and reads other bytes as of an old PC."""
-    name = info.orig_filename
-    return name if info.flag_bits & 0x800 else name.encode("cp437").decode("utf-8", "surrogateescape")
+    name = entry.orig_filename
+    return name if entry.flag_bits & 0x800 else name.encode("cp437").decode("utf-8", "surrogateescape")
 
 
 SUFFIXES = (".zip", ".skill")
@@ -183,10 +151,11 @@ def open_archive(path: Path) -> SkillArchive:
     try:
         data = _bytes_of(path)
         limit = min(TOTAL_BYTES_MAX, _RATIO_FREE + RATIO_MAX * len(data))
-        for number, member in enumerate(members(data)):
+        archive = _open_zip(data)
+        for number, entry in enumerate(archive.infolist()):
             if number == MEMBERS_MAX:
                 raise Damaged("count", f"holds more than {MEMBERS_MAX} files")
-            _take(member, gathered, limit=limit)
+            _take(archive, entry, gathered, limit=limit)
     except Damaged as fault:
         gathered.problems.append(_error(fault.rule, fault.message))
     _check_places(gathered)
@@ -207,48 +176,48 @@ def _bytes_of(path: Path) -> bytes:
     return data
 
 
-def _take(member: Member, gathered: _Gathered, *, limit: int) -> None:
-    """Read one member into what was gathered, or say why not."""
-    label = shown(_visible(member.name))
-    if member.is_folder and member.name in ("", "."):
+def _take(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, gathered: _Gathered, *, limit: int) -> None:
+    """Read one entry into what was gathered, or say why not."""
+    name, size, mode = _zip_name(entry), entry.file_size, entry.external_attr >> 16
+    label = shown(_visible(name))
+    is_folder = name.endswith("/") or stat.S_ISDIR(mode)
+    is_special = stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR)
+    if is_folder and name in ("", "."):
         return  # the archive's own top
-    overlooked = not _MACHINE_MADE.isdisjoint(member.name.split("/"))
-    if fault := _member_fault(member):
+    overlooked = not _MACHINE_MADE.isdisjoint(name.split("/"))
+    if fault := ("link", "is a link or a device") if is_special else _name_fault(name):
         gathered.problems.append(_error(fault[0], f"{label} {fault[1]}"))
-    if member.is_folder or member.kind:
+    if is_folder or is_special:
         return
-    if member.size > FILE_BYTES_MAX or (overlooked and gathered.total + member.size > limit):
-        left = f"{label} is left out: it has {member.size} bytes"
-        gathered.problems.append(_left_out(member.name, left))
+    if size > FILE_BYTES_MAX or (overlooked and gathered.total + size > limit):
+        left = f"{label} is left out: it has {size} bytes"
+        gathered.problems.append(_left_out(name, left))
         if overlooked:
             return
-    if gathered.total + member.size > limit:
+    if gathered.total + size > limit:
         raise Damaged("bomb", f"unpacks to more than {limit >> 20} MiB, from far less")
-    if member.size > FILE_BYTES_MAX:
+    if size > FILE_BYTES_MAX:
         return
     try:
-        data = member.read(FILE_BYTES_MAX)
+        data = _read_entry(archive, entry)
     except Damaged as damage:
         gathered.problems.append(_error(damage.rule, f"{label} {damage.message}"))
         return
     gathered.total += len(data)
-    if not fault and member.name in gathered.files:
+    if not fault and name in gathered.files:
         gathered.problems.append(_error("twice", f"{label} stands twice"))
         gathered.strays[f"{label} (again, {len(gathered.strays)})"] = data
         return
-    if fault or overlooked or path_fault(member.name):
+    if fault or overlooked or path_fault(name):
         gathered.strays[label] = data  # a hidden file, too, is for a scanner to see and for no skill to hold
         return
-    gathered.files[member.name] = data
-    if member.may_run:
-        gathered.executable.add(member.name)
+    gathered.files[name] = data
+    if mode & 0o100:
+        gathered.executable.add(name)
 
 
-def _member_fault(member: Member) -> tuple[str, str] | None:
-    """Why a member makes the whole archive untrustworthy: rule and words."""
-    name = member.name
-    if member.kind:
-        return "link", f"is {member.kind}"
+def _name_fault(name: str) -> tuple[str, str] | None:
+    """Why an entry of this name makes the whole archive untrustworthy: rule and words."""
     if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
         return "name", "has a name that holds NUL or is not UTF-8"
     if name.startswith(("/", "~")) or "\\" in name or (len(name) > 1 and name[1] == ":"):

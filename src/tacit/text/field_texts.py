@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tacit.domain.identity import plain
-from tacit.domain.skill import Case, Condition, Cue, Parameter, Pitfall, SkillContent, SkillStep
-from tacit.domain.skill_fields import FieldRole, fields_with
+from tacit.domain.skill import Case, Condition, Cue, FieldRole, Parameter, Pitfall, SkillContent, SkillStep, fields_with
 from tacit.text.bundled_files import text_of
 from tacit.text.redaction.patterns import secret_name
 

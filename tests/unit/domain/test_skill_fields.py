@@ -6,8 +6,7 @@ import dataclasses
 
 import pytest
 
-from tacit.domain.skill import SkillContent, filled_fields
-from tacit.domain.skill_fields import ENTRY_NAMES, FIELD_ROLES, FieldRole, fields_with, has_role
+from tacit.domain.skill import ENTRY_NAMES, FIELD_ROLES, FieldRole, SkillContent, fields_with, filled_fields, has_role
 from tests.unit.making import content
 
 

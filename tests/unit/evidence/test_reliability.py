@@ -18,7 +18,7 @@ from tacit.evidence.reliability import (
     reliability_score,
     votes,
 )
-from tacit.evidence.usage import prominence_of
+from tacit.evidence.skill_usage import prominence_of
 from tests.unit.making import NOW, evidence, later, stored
 
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN

@@ -11,7 +11,7 @@ from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.usage import CEILING, LEAST_WORDS, changes_prominence, prominence_of, was_used
+from tacit.evidence.skill_usage import CEILING, LEAST_WORDS, changes_prominence, prominence_of, was_used
 from tests.unit.making import MIGRATE, NOW, content, evidence, later, shell, stored
 
 RULE = "Write commit subjects in the imperative, with a ticket such as PAY-123, and squash fixups beforehand."

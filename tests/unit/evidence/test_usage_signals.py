@@ -13,8 +13,7 @@ from tacit.domain.evidence import Assessment, Use
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step
-from tacit.evidence.skill_usage import SkillUsage
-from tacit.evidence.usage import CEILING
+from tacit.evidence.skill_usage import CEILING, SkillUsage
 from tacit.recall import publishing
 from tacit.store import open_store
 from tests.unit.evidence.test_skill_usage import SESSION, at, keep, run, use

@@ -16,7 +16,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Query
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.trajectory import Origin
-from tacit.evidence.usage import importance_of
+from tacit.evidence.skill_usage import importance_of
 from tacit.recall.publishing import publish
 from tacit.recall.retrieval import choose
 from tacit.recall.signals import prominence, recency

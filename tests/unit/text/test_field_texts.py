@@ -7,8 +7,18 @@ import dataclasses
 import pytest
 
 from tacit.domain.identity import plain
-from tacit.domain.skill import Case, Condition, Cue, Parameter, Pitfall, SkillContent, SkillFile, SkillStep
-from tacit.domain.skill_fields import FieldRole, fields_with
+from tacit.domain.skill import (
+    Case,
+    Condition,
+    Cue,
+    FieldRole,
+    Parameter,
+    Pitfall,
+    SkillContent,
+    SkillFile,
+    SkillStep,
+    fields_with,
+)
 from tacit.gate.checks import run_checks
 from tacit.gate.checks.text_segments import text_segments
 from tacit.text.field_texts import field_texts, leaf_texts

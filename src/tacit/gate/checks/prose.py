@@ -16,8 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.skill import SkillContent
-from tacit.domain.skill_fields import FieldRole, has_role
+from tacit.domain.skill import FieldRole, SkillContent, has_role
 from tacit.gate.checks.pattern_rules import EVERY_TASK
 from tacit.gate.checks.prose_rules import AGAINST_USERS, CONTEXTUAL, broken_rules
 from tacit.gate.checks.secret_flows import HostKind, addresses_in, is_code_host

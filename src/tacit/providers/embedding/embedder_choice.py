@@ -1,4 +1,4 @@
-"""The setting `recall.embedder` → an embedder ready for use, or none. Nothing is fetched unless the setting says `hub:`.
+"""The setting `recall.embedder` → an embedder ready for use, or none. Nothing is fetched but by `install`.
 
 `auto` takes what is installed here and is silent where nothing is; `survey` says what it looked at and why. A model that is
 named and cannot be had is an error that says what to do.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,23 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError, Mistake, Outage
-from tacit.providers.embedding.model_files import read_text
 from tacit.providers.embedding.sentence import WEIGHTS, SentenceEncoder
 
 if TYPE_CHECKING:
     from tacit.domain.ports import Embedder
 
 INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
-CACHED = "sentence-transformers/all-MiniLM-L6-v2"
-"""The model that is taken from the hub's cache unasked; whatever else lies there is for somebody else."""
 FOLDER = "embedders"
 """Below the home: one folder for each model."""
-_SMALL_FILES = (
-    "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json",
-    "1_Pooling/config.json",
-)  # fmt: skip
-_COMMIT_BYTES_MAX = 64
-_REPOSITORY = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*)(?:@([\w.-]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +47,7 @@ class PublishedModel:
 
 
 MINILM = PublishedModel(
-    repository=CACHED,
+    repository="sentence-transformers/all-MiniLM-L6-v2",
     revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
     license="Apache-2.0",
     files={
@@ -82,15 +72,14 @@ class FoundModel:
     embedder: Embedder | None = None
 
 
-def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Embedder | None:
-    """Open what the setting names; `home` is the person's, `hub_cache` the hub's cache where it is not the usual one."""
-    kind, mark, name = choice.partition(":")
+def open_embedder(choice: str, *, home: Path) -> Embedder | None:
+    """Open what the setting names; `home` is the person's."""
     if choice == "none":
         return None
     if choice == "auto":
-        places = survey(home, hub_cache=hub_cache) if find_spec("numpy") else ()
+        places = survey(home) if find_spec("numpy") else ()
         return next((place.embedder for place in places if place.embedder), None)
-    return open_folder(_fetched(name, hub_cache) if mark and kind == "hub" else _named(choice, home))
+    return open_folder(_named(choice, home))
 
 
 def open_folder(folder: Path) -> Embedder:
@@ -144,9 +133,9 @@ def install(model: PublishedModel, home: Path) -> Path:
     return folder
 
 
-def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
+def survey(home: Path) -> Iterator[FoundModel]:
     """Every place that `auto` looks at and where something is, in order."""
-    for folder in _places(home, hub_cache):
+    for folder in _places(home):
         try:
             embedder = open_folder(folder)
             embedder.identity  # noqa: B018 - reads the vocabulary and the weights' header, so that what is broken shows
@@ -158,9 +147,9 @@ def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]
             yield FoundModel(folder=folder, embedder=embedder)
 
 
-def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
+def why_none(home: Path) -> str:
     """Why `auto` found nothing, and what would help; empty where it finds something."""
-    seen = list(survey(home, hub_cache=hub_cache))
+    seen = list(survey(home))
     if seen and not find_spec("numpy"):
         return f"there is a model in {seen[0].folder}, but numpy is missing: {INSTALL}"
     if any(not place.problem for place in seen):
@@ -170,17 +159,13 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     return "no model is installed; `tacit init --meaning` sets one up"
 
 
-_CHOICES = "use auto, none, a folder (from /, ./, ../ or ~), its name among your embedders, or hub:OWNER/NAME"
+_CHOICES = "use auto, none, a folder (from /, ./, ../ or ~), or its name among your embedders"
 
 
-def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
+def _places(home: Path) -> Iterator[Path]:
     own = home / FOLDER
     if own.is_dir():
         yield from sorted(entry for entry in own.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    kept = (hub_cache or Path.home() / ".cache" / "huggingface" / "hub") / f"models--{CACHED.replace('/', '--')}"
-    commit = (read_text(str(kept / "refs" / "main"), most=_COMMIT_BYTES_MAX) or "").strip()
-    if commit and "/" not in commit and commit[0] != "." and (kept / "snapshots" / commit).is_dir():
-        yield kept / "snapshots" / commit
 
 
 def _named(choice: str, home: Path) -> Path:
@@ -194,30 +179,3 @@ def _named(choice: str, home: Path) -> Path:
     if not choice or "/" in choice:
         raise ConfigError(f"recall.embedder is {choice!r}, which names no model", code="unknown_model", hint=_CHOICES)
     return home / FOLDER / choice
-
-
-def _fetched(name: str, hub_cache: Path | None) -> Path:
-    """The folder of a model of the hub: from the cache, and only where it is not there from the network."""
-    named = _REPOSITORY.fullmatch(name)
-    if not named:
-        hint = "hub:sentence-transformers/all-MiniLM-L6-v2"
-        raise ConfigError(f"hub:{name} names no model", code="unknown_model", hint=hint)
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise Mistake("models of the hub need the extra `semantic`", code="extra_missing", hint=INSTALL) from error
-    for cached in (True, False):
-        try:
-            files = [*_SMALL_FILES, WEIGHTS]
-            folder = snapshot_download(
-                named[1], revision=named[2], cache_dir=hub_cache, allow_patterns=files, local_files_only=cached
-            )
-        except (OSError, ValueError) as error:
-            if not cached:
-                hint = "check the network and the name, or copy the model's folder here and name that"
-                message = f"the model {named[1]} could not be fetched"
-                raise Outage(message, code="model_not_fetched", hint=hint, retryable=True) from error
-            continue
-        if (Path(folder) / WEIGHTS).is_file():
-            return Path(folder)
-    raise ConfigError(f"the model {named[1]} has no {WEIGHTS}", code="no_weights", hint="name another model")

@@ -144,16 +144,14 @@ def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
     from tacit.providers.embedding.embedder_choice import open_embedder, why_none
 
     choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
-    own = ctx.environment.account_home
-    cache = own / ".cache" / "huggingface" / "hub" if own else None
     try:
         if not Path(ctx.place.database).exists():
             if choice != "auto":  # a named embedder must exist, with or without a store
-                open_embedder(choice, home=home, hub_cache=cache)
+                open_embedder(choice, home=home)
             return
         embedder = ctx.memory.context.embedder
         if embedder is None:
-            why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
+            why = "recall.embedder is none" if choice == "none" else why_none(home)
             yield ClientCheck(MEANING, "off", f"keyword search only: {why}")
             return
         waiting = ctx.memory.library.without_vectors()

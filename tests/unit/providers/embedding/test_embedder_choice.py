@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import ConfigError, Mistake
-from tacit.providers.embedding import embedder_choice
 from tacit.providers.embedding.embedder_choice import open_embedder, survey, why_none
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tests.raising import raises
@@ -20,19 +19,6 @@ from tests.unit.providers.embedding.small_models import bert_folder
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "hub"
-
-
-def cached(cache: Path, repository: str) -> Path:
-    """Where the hub's library keeps a model."""
-    repo = cache / f"models--{repository.replace('/', '--')}"
-    (repo / "refs").mkdir(parents=True)
-    (repo / "refs" / "main").write_text("c0ffee")
-    return repo / "snapshots" / "c0ffee"
 
 
 def elsewhere(code: str, *, env: dict[str, str] | None = None) -> str:
@@ -48,30 +34,23 @@ def test_none_needs_nothing(home):
     assert open_embedder("none", home=home) is None
 
 
-def test_auto_is_silent_where_nothing_is_installed_and_says_why_when_asked(home, cache):
-    assert open_embedder("auto", home=home, hub_cache=cache) is None
-    assert "tacit init --meaning" in why_none(home, hub_cache=cache)
+def test_auto_is_silent_where_nothing_is_installed_and_says_why_when_asked(home):
+    assert open_embedder("auto", home=home) is None
+    assert "tacit init --meaning" in why_none(home)
 
 
-def test_auto_passes_over_what_is_broken_and_the_survey_tells_of_it(home, cache):
+def test_auto_passes_over_what_is_broken_and_the_survey_tells_of_it(home):
     broken = bert_folder(home / "embedders" / "a-broken")
     (broken / "config.json").write_text("{")
-    assert open_embedder("auto", home=home, hub_cache=cache) is None
-    assert "a-broken" in why_none(home, hub_cache=cache)
+    assert open_embedder("auto", home=home) is None
+    assert "a-broken" in why_none(home)
     bert_folder(home / "embedders" / "b-good")
-    assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
-    problems = [(sighting.folder.name, bool(sighting.problem)) for sighting in survey(home, hub_cache=cache)]
+    assert isinstance(open_embedder("auto", home=home), SentenceEncoder)
+    problems = [(sighting.folder.name, bool(sighting.problem)) for sighting in survey(home)]
     assert problems == [("a-broken", True), ("b-good", False)]
 
 
-def test_auto_takes_the_known_model_from_the_hubs_cache_and_no_others(home, cache):
-    bert_folder(cached(cache, "somebody/something"))
-    assert open_embedder("auto", home=home, hub_cache=cache) is None
-    bert_folder(cached(cache, embedder_choice.CACHED))
-    assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
-
-
-def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(home, cache):
+def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(home):
     folder = bert_folder(home / "embedders" / "full")
     code = (
         "import sys\n"
@@ -83,9 +62,9 @@ def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(
         "u.find_spec = lambda name, *a: None if name == 'numpy' else real(name, *a)\n"
         "sys.meta_path.insert(0, Away())\n"
         "from tacit.providers.embedding.embedder_choice import open_embedder, why_none\n"
-        f"home, cache = Path({str(home)!r}), Path({str(cache)!r})\n"
-        "print(open_embedder('auto', home=home, hub_cache=cache))\n"
-        "print(why_none(home, hub_cache=cache))\n"
+        f"home = Path({str(home)!r})\n"
+        "print(open_embedder('auto', home=home))\n"
+        "print(why_none(home))\n"
         f"try: open_embedder({str(folder)!r}, home=home)\n"
         "except Exception as e: print(type(e).__name__, e.hint)\n"
     )
@@ -129,10 +108,10 @@ def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path, home,
         lambda folder: (folder / "vocab.txt").write_text("some\nwords\n"),
     ],
 )
-def test_auto_passes_over_a_model_that_only_its_files_show_to_be_broken(home, cache, breaking):
+def test_auto_passes_over_a_model_that_only_its_files_show_to_be_broken(home, breaking):
     breaking(bert_folder(home / "embedders" / "a-broken"))
     good = bert_folder(home / "embedders" / "b-good")
-    found = open_embedder("auto", home=home, hub_cache=cache)
+    found = open_embedder("auto", home=home)
     assert found is not None
     assert found.identity == SentenceEncoder(good).identity
 
@@ -144,10 +123,7 @@ def test_auto_passes_over_a_model_that_only_its_files_show_to_be_broken(home, ca
         "~nobody-of-this-name/x",
         "no/such/folder",
         "Auto",
-        "hub:",
-        "hub:name",
-        "hub:../x/y",
-        "hub:a/b/c",
+        "hub:a/b",
         "openai:x",
         "hashed",
     ],
@@ -162,20 +138,3 @@ def test_a_folder_with_something_else_in_it_is_a_mistake(tmp_path, home):
     (tmp_path / "notes.txt").write_text("hello")
     with raises(ConfigError, "no_weights"):
         open_embedder(str(tmp_path), home=home)
-
-
-def test_a_model_of_the_hub_is_taken_from_the_cache_and_offline_says_what_to_do(home, cache):
-    folder = bert_folder(cached(cache, "makers/tiny"))
-    code = (
-        "from tacit.domain.errors import TacitError\n"
-        "from tacit.providers.embedding.embedder_choice import open_embedder\n"
-        "for name in ('makers/tiny', 'makers/other@v1'):\n"
-        "    try:\n"
-        f"        e = open_embedder('hub:' + name, home=Path({str(home)!r}), hub_cache=Path({str(cache)!r}))\n"
-        "        print(e.identity)\n"
-        "    except TacitError as error:\n"
-        "        print(type(error).__name__, error.message, '|', error.hint, '|', error.retryable)\n"
-    )
-    there, missing = elsewhere(code, env={"HF_HUB_OFFLINE": "1"}).splitlines()
-    assert there == SentenceEncoder(folder).identity
-    assert missing.startswith("Outage the model makers/other could not be fetched | check the network")
