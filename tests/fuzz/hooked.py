@@ -11,9 +11,11 @@ from tacit.api import open as open_memory
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.ingest.journal import CLIENTS
 from tacit.surfaces.hook import learner_requests
 from tacit.surfaces.hook.event_handlers import respond
 from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, InvalidEvent, find, parse
+from tests.person import enter, give_key
 
 SKILLS = (
     SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm here, never npm."),
@@ -47,6 +49,8 @@ def hooked(folder: Path) -> Callable[[bytes], None]:
     """Make a project with a few approved skills; returns what handles one event there."""
     os.chdir(folder)
     store = folder / "project.db"
+    give_key(folder / ".tacit")
+    enter()
     with open_memory(store) as memory:
         for content in SKILLS:
             verdict = memory.propose(content, by="ann")
@@ -57,7 +61,7 @@ def hooked(folder: Path) -> Callable[[bytes], None]:
     def run(data: bytes) -> None:
         answers.clear()
         try:
-            event = parse(data)
+            event = parse(data, ("", *CLIENTS)[len(data) % (len(CLIENTS) + 1)])
             context = find(event, variables) if event.moment else None
         except (InvalidEvent, TacitError):
             return
