@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.ingest.log_files import Line, Part, Parts, Place, moment_of, numbered_lines, read_lines
+from tacit.ingest.log_files import KeyedReader, Line, Part, Parts, Place, moment_of, numbered_lines, read_lines
 from tacit.ingest.session_log import Record, SessionLog
 
 NAME = ".aider.chat.history.md"
@@ -123,7 +123,7 @@ def _tokens(number: str, thousands: str) -> float:
         return 0
 
 
-class AiderReader:
+class AiderReader(KeyedReader):
     """Reads aider's history of a repository."""
 
     name = "aider"
@@ -131,10 +131,6 @@ class AiderReader:
     def recognises(self, head: bytes, path: Path | None) -> bool:
         """Whether the first line that is not blank is the beginning of a chat."""
         return head.lstrip().startswith(b"# aider chat started at ")
-
-    def session_file(self, path: Path) -> Path | None:
-        """The history is read on its own."""
-        return None
 
     def read(self, path: Path, *, start: Mark | None = None) -> Parts:
         """Yield the attempts from the mark on."""

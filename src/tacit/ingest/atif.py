@@ -23,6 +23,7 @@ from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import (
     MAX_TEXT_CHARACTERS,
+    KeyedReader,
     Part,
     Parts,
     Place,
@@ -169,7 +170,7 @@ _versioned = msgspec.json.Decoder(Versioned)
 _arguments = msgspec.json.Decoder(dict[str, Any])
 
 
-class AtifReader:
+class AtifReader(KeyedReader):
     """Reads files in the Agent Trajectory Interchange Format."""
 
     name = "atif"
@@ -179,10 +180,6 @@ class AtifReader:
         if not holds_json(head, path):
             return False
         return _VERSION_KEY.search(head) is not None or (b'"steps"' in head and b'"agent"' in head)
-
-    def session_file(self, path: Path) -> Path | None:
-        """Every document is read on its own."""
-        return None
 
     def read(self, path: Path, *, start: Mark | None = None) -> Parts:
         """Yield the trajectories of a file; a part that cannot be read is raised, and the next call goes on.

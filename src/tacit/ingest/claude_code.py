@@ -25,6 +25,7 @@ from tacit.ingest.attempts import Attempts, Circumstances, Draft
 from tacit.ingest.host_text import INTERRUPTED, split_host_text
 from tacit.ingest.log_files import (
     LOG_NAMES,
+    KeyedReader,
     Line,
     Part,
     Parts,
@@ -35,7 +36,6 @@ from tacit.ingest.log_files import (
     count_of,
     decode,
     first_records,
-    holds_json,
     moment_of,
     read_lines,
     text_of,
@@ -44,18 +44,14 @@ from tacit.ingest.log_files import (
 # ruff: noqa: N815 - field names are the client's own
 
 _SUBAGENTS = "subagents"
-_KEYS = (b'"isSidechain"', b'"queue-operation"', b'"file-history-snapshot"', b'"leafUuid"')
 _OPENING_LINES = 200
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(KeyedReader):
     """Reads Claude Code's transcripts."""
 
     name = "claude-code"
-
-    def recognises(self, head: bytes, path: Path | None) -> bool:
-        """Whether the first bytes hold the keys that only this client writes."""
-        return holds_json(head, path) and b'"sessionId"' in head and any(key in head for key in _KEYS)
+    keys = ((b'"sessionId"',), (b'"isSidechain"', b'"queue-operation"', b'"file-history-snapshot"', b'"leafUuid"'))
 
     def session_file(self, path: Path) -> Path | None:
         """Return the session file that a subagent's file is read with, if it is there."""

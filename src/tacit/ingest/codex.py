@@ -40,6 +40,7 @@ from tacit.ingest.codex_records import (
     within,
 )
 from tacit.ingest.log_files import (
+    KeyedReader,
     Line,
     Part,
     Parts,
@@ -50,32 +51,23 @@ from tacit.ingest.log_files import (
     count_of,
     decode,
     first_records,
-    holds_json,
     moment_of,
     read_lines,
     text_of,
 )
 from tacit.text.client_tools import skill_read_by
 
-_MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
 _HEAD_LINES = 8
 _ID_CHARACTERS = 36
 
 _record = msgspec.json.Decoder(CodexRecord)
 
 
-class CodexReader:
+class CodexReader(KeyedReader):
     """Reads Codex's rollouts."""
 
     name = "codex"
-
-    def recognises(self, head: bytes, path: Path | None) -> bool:
-        """Whether the first bytes hold the keys that only this client writes."""
-        return holds_json(head, path) and b'"payload"' in head and any(mark in head for mark in _MARKS)
-
-    def session_file(self, path: Path) -> Path | None:
-        """Every rollout is read on its own."""
-        return None
+    keys = ((b'"payload"',), (b'"session_meta"', b'"event_msg"', b'"response_item"'))
 
     def read(self, path: Path, *, start: Mark | None = None) -> Parts:
         """Yield the attempts from the mark on; a line that cannot be read is raised, and the next call goes on."""

@@ -120,6 +120,22 @@ def holds_json(head: bytes, path: Path | None) -> bool:
     return path is not None and path.name.endswith(LOG_NAMES) and b"\n{" in head
 
 
+class KeyedReader:
+    """Knows its format by keys in the first bytes of a file, and reads each file on its own, unless it says otherwise."""
+
+    name = ""
+    keys: tuple[tuple[bytes, ...], ...] = ()
+    """Of each group at least one stands in the first bytes."""
+
+    def recognises(self, head: bytes, path: Path | None) -> bool:
+        """Whether the first bytes hold the keys that only this format has."""
+        return holds_json(head, path) and all(any(key in head for key in group) for group in self.keys)
+
+    def session_file(self, path: Path) -> Path | None:
+        """Return the session's file that this one is read with, if there is one."""
+        return None
+
+
 def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file, through links; a pipe, a socket or a device raises `InvalidTrajectory` and never blocks."""
     try:

@@ -27,6 +27,7 @@ from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.host_text import split_host_text
 from tacit.ingest.log_files import (
     MAX_LINE_BYTES,
+    KeyedReader,
     Line,
     Part,
     Parts,
@@ -38,7 +39,6 @@ from tacit.ingest.log_files import (
     count_of,
     decode,
     first_records,
-    holds_json,
     moment_of,
     numbered_lines,
     read_lines,
@@ -293,23 +293,12 @@ def since_epoch(value: Any, *, per_second: float = 1000.0) -> datetime | None:
         return None
 
 
-class JsonLinesReader:
+class JsonLinesReader(KeyedReader):
     """Reads logs of one JSON object per line; a subclass names the client, the keys of its records and their log."""
 
-    name = ""
-    keys: tuple[tuple[bytes, ...], ...] = ()
-    """Of each group at least one stands in the first bytes."""
     log: type[SessionLog]
     places: tuple[str, ...] = ()
     """Where the sessions lie below the folder that the client keeps for the person."""
-
-    def recognises(self, head: bytes, path: Path | None) -> bool:
-        """Whether the first bytes hold the keys that only this client writes."""
-        return holds_json(head, path) and all(any(key in head for key in group) for group in self.keys)
-
-    def session_file(self, path: Path) -> Path | None:
-        """Every file is read on its own."""
-        return None
 
     def agent_files(self, path: Path) -> Iterable[tuple[Path, str]]:
         """Return the files of a session's subagents, each with the agent's id."""
@@ -343,22 +332,12 @@ class JsonLinesReader:
             yield mark
 
 
-class DocumentReader(ABC):
+class DocumentReader(KeyedReader, ABC):
     """Reads JSON documents: one in a file, a list of them, or one per line. They do not grow, and are read whole."""
 
-    name = ""
-    keys: tuple[tuple[bytes, ...], ...] = ()
     log: type[SessionLog]
     lists = False
     """Whether a list is one document, and not a list of documents."""
-
-    def recognises(self, head: bytes, path: Path | None) -> bool:
-        """Whether the first bytes hold the keys that only this format has."""
-        return holds_json(head, path) and all(any(key in head for key in group) for group in self.keys)
-
-    def session_file(self, path: Path) -> Path | None:
-        """Every file is read on its own."""
-        return None
 
     @abstractmethod
     def records(self, document: Any) -> Iterable[Record] | None:
@@ -386,10 +365,9 @@ class DocumentReader(ABC):
                 yield problem
 
 
-class DatabaseReader(ABC):
+class DatabaseReader(KeyedReader, ABC):
     """Reads a client's SQLite database, which holds many sessions, while the client may be writing to it."""
 
-    name = ""
     places: tuple[str, ...] = ()
     tables: frozenset[str] = frozenset()
 
@@ -403,10 +381,6 @@ class DatabaseReader(ABC):
         except _UNREADABLE:
             return False
         return names >= self.tables
-
-    def session_file(self, path: Path) -> Path | None:
-        """The database is read on its own."""
-        return None
 
     def parts(self, path: Path) -> Iterator[SessionPart]:
         """Yield the sessions that a person began; nothing where the database cannot be read."""

@@ -19,7 +19,7 @@ import msgspec
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import ASKED_BY_PROGRAM, StepResult
-from tacit.ingest.log_files import Part, Parts, bounded, count_of, decode, holds_json, text_of
+from tacit.ingest.log_files import KeyedReader, Part, Parts, bounded, count_of, decode, holds_json, text_of
 from tacit.ingest.session_log import Record, SessionLog, documents_in, exit_code_of, mapping, records, since_epoch
 
 _MOST_SPANS = 20_000
@@ -316,7 +316,7 @@ class ClaudeEventLog(SessionLog):
         self.result(call_id, text_of(record.get("error")), StepResult.OK if worked else StepResult.FAILED)
 
 
-class TelemetryReader:
+class TelemetryReader(KeyedReader):
     """Reads files of spans and of log events."""
 
     name = "opentelemetry"
@@ -326,10 +326,6 @@ class TelemetryReader:
         if not holds_json(head, path):
             return False
         return any(key in head for key in _OTLP) or all(any(key in head for key in group) for group in _SPAN)
-
-    def session_file(self, path: Path) -> Path | None:
-        """Every file is read on its own."""
-        return None
 
     def read(self, path: Path, *, start: Mark | None = None) -> Parts:
         """Yield an attempt for each trace, and for each task of a session that log events tell of."""

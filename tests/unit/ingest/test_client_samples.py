@@ -287,6 +287,11 @@ def test_a_sample_reads_to_its_story(name: str) -> None:
     assert_tells(played(named[0]), SAMPLES[name])
 
 
+@pytest.mark.skipif(not THEIRS, reason="TACIT_CLIENT_SAMPLES names no folder of samples")
+def test_every_sample_has_its_story() -> None:
+    assert {path.parent.name for path in Path(THEIRS).glob("*/transcript")} == set(SAMPLES)
+
+
 def test_what_was_said_next_is_kept_with_the_task_it_ended() -> None:
     first, second = played(OURS / "03-skill-and-mcp")
     assert first.reply == second.task.text
