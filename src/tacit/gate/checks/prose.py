@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import FieldRole, SkillContent, has_role
@@ -98,7 +97,7 @@ def prose_segments(content: SkillContent) -> tuple[list[tuple[TextSegment, int]]
 def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None) -> Iterator[tuple[Sentence, bool]]:
     """Yield the sentences of a segment, and whether a heading, a lead-in or a label before it says not to do so."""
     under_heading = led_in = False
-    for sentence in sentences_in(segment.text, code=segment.is_code):
+    for sentence in sentences(segment.text[:PROSE_MAX], code=segment.is_code):
         listed = sentence.kind in ("item", "cell")
         if sentence.kind == "heading":
             silent = _SILENCE.search(sentence.text) is None
@@ -108,12 +107,6 @@ def warned_sentences(segment: TextSegment, marks: re.Pattern[str] | None = None)
             led_in = sentence.text.endswith(":") and _LEAD_IN.search(sentence.text) is not None
         labelled = ":" in sentence.text[:60] and _LABEL.match(sentence.text) is not None
         yield sentence, labelled or (listed and (under_heading or led_in))
-
-
-@lru_cache(maxsize=64)
-def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
-    """Return the sentences of a text, cached for the next check."""
-    return tuple(sentences(text[:PROSE_MAX], code=code))
 
 
 _TO_AN_AGENT = frozenset({"instruction_override", "secrecy"})

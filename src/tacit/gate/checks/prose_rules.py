@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from tacit.domain.candidate import Severity
-from tacit.text.resource_uses.sentences import Meaning
+from tacit.text.resource_uses.sentences import Meaning, class_mask
 
 _MAX_GAP = 70
 """The largest distance between two words of a chain, in characters: about one clause. Set by hand, and measured only with
@@ -29,7 +30,7 @@ _Chain = tuple[tuple[str, ...], ...]
 """Classes of words that follow each other; at each place one of several."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ProseRule:
     """One way of ordering harm, its severity, and a sentence for the reviewer."""
 
@@ -60,14 +61,20 @@ class ProseRule:
 def broken_rules(rules: tuple[ProseRule, ...], meaning: Meaning) -> Iterator[tuple[ProseRule, tuple[int, int]]]:
     """Yield the rules that a sentence breaks, each name once, with the characters they match."""
     reported: set[str] = set()
-    begins: dict[tuple[str, ...], bool] = {}  # many rules begin with the same words, which most sentences lack
-    for rule in rules:
-        first = rule.chains[0][0]
-        if first not in begins:
-            begins[first] = meaning.contains_any(*first)
-        if begins[first] and rule.id not in reported and (span := rule.span(meaning)) is not None:
-            reported.add(rule.id)
-            yield rule, span
+    for rule, masks in _with_masks(rules):
+        for mask in masks:
+            if not mask & meaning.possible:
+                break
+        else:
+            if rule.id not in reported and (span := rule.span(meaning)) is not None:
+                reported.add(rule.id)
+                yield rule, span
+
+
+@cache
+def _with_masks(rules: tuple[ProseRule, ...]) -> tuple[tuple[ProseRule, tuple[int, ...]], ...]:
+    """Return each rule with the classes of words that it needs: one of each group."""
+    return tuple((rule, tuple(class_mask(link) for chain in rule.chains for link in chain)) for rule in rules)
 
 
 def _follow(chain: _Chain, meaning: Meaning) -> tuple[int, int] | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
 
 _Spans = tuple[tuple[int, int], ...]
 _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the ", "your "))
@@ -52,12 +54,65 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{word_classes()[name]})(?!\w)")
 
 
+# --- which classes a sentence may hold, by the first letters of its words ----------------------------------------------
+
+_LETTERS = 4
+_WORD = re.compile(rf"(?<![\w-])(?=(\S.{{0,{_LETTERS - 1}}}))", re.DOTALL)
+"""Where a word of a class may begin, with its first letters."""
+_OPEN = "\0"
+"""Stands for whatever comes after some first letters."""
+
+
 @cache
-def _named_class(name: str) -> tuple[re.Pattern[str], dict[str, _Spans]]:
-    """Return the pattern of a class, and its names with no place: an action also has those of an order and a negation."""
-    plain = name.rstrip("!~")
-    marks = ("", "!", "~") if plain in _tables()["actions"] else ("",)
-    return pattern(plain), {f"{plain}{mark}": () for mark in marks}
+def class_mask(names: tuple[str, ...]) -> int:
+    """Return the bits of some classes; an order and a negation of an action have bits of their own."""
+    known = list(word_classes())
+    return sum({1 << 3 * known.index(name.rstrip("!~")) + "!~".find(name[-1]) + 1 for name in names})
+
+
+@cache
+def _masks_by_letters() -> dict[str, int]:
+    """Return first letters → the classes with words that begin so; of those in the empty text nothing is known."""
+    found: dict[str, int] = {}
+    for name, words in word_classes().items():
+        for each in _first_letters(_parser.parse(words)):
+            letters = each.rstrip(_OPEN) if not each[:1].isspace() else ""
+            found[letters] = found.get(letters, 0) | class_mask((name, f"{name}!", f"{name}~"))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _mask_of_word(word: str) -> int:
+    masks, found = _masks_by_letters(), 0
+    for count in range(len(word) + 1):
+        found |= masks.get(word[:count], 0)
+    return found
+
+
+def _first_letters(tree: Iterable[tuple[Any, Any]]) -> set[str]:
+    """Return the letters that the matches of a parsed pattern begin with, at most so many; `_OPEN` after shorter ones."""
+    begun = {""}
+    for kind, value in tree:
+        if kind in (_parser.AT, _parser.ASSERT, _parser.ASSERT_NOT):
+            continue  # takes no characters
+        next_ = {_OPEN}
+        if kind is _parser.LITERAL:
+            next_ = {chr(value)}
+        elif kind is _parser.IN and all(of is _parser.LITERAL for of, _ in value):
+            next_ = {chr(letter) for _, letter in value}
+        elif kind is _parser.SUBPATTERN:
+            next_ = _first_letters(value[-1])
+        elif kind is _parser.BRANCH:
+            next_ = set().union(*map(_first_letters, value[1]))
+        elif kind is _parser.MAX_REPEAT:
+            least, most, part = value
+            next_ = {each if most == 1 else each + _OPEN for each in _first_letters(part)} | (
+                {""} if not least else set()
+            )
+        begun = {each if each.endswith(_OPEN) else (each + more)[:_LETTERS] for each in begun for more in next_}
+        if all(each.endswith(_OPEN) or len(each) == _LETTERS for each in begun):
+            break
+    return begun
 
 
 MAX_SENTENCE = 1_500
@@ -91,8 +146,13 @@ class Sentence:
     """`prose`, `item`, `heading`, `cell`, `block` of text, `comment` in code, or `hidden` in an HTML comment."""
 
 
-def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
-    """Yield the sentences of a text in order; of code only its comments."""
+@lru_cache(maxsize=64)
+def sentences(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
+    """Return the sentences of a text in order; of code only its comments. Cached for the next check."""
+    return tuple(_sentences(text, code=code))
+
+
+def _sentences(text: str, *, code: bool) -> Iterator[Sentence]:
     at = 0
     fence = ""
     hidden = is_prose = False
@@ -210,24 +270,36 @@ class Meaning:
         self._lowered = text.lower() if len(text.lower()) == len(text) else text
         self._known: dict[str, _Spans] = {}
 
+    @cached_property
+    def possible(self) -> int:
+        """The bits of the classes of which words may occur: fewer and fewer, the more were looked for."""
+        found = _mask_of_word("")
+        for word in _WORD.findall(self._lowered):
+            found |= _mask_of_word(word)
+        return found
+
     def spans(self, name: str) -> _Spans:
         """Return the spans of words of a class; with `!` only as an order, with `~` only negated."""
+        if not self.possible & class_mask((name,)):
+            return ()
         known = self._known.get(name)
         if known is None:
-            expression, names = _named_class(name)
-            first = expression.search(self._lowered)
-            if first is None:  # as for most classes of most sentences
-                self._known.update(names)
-            elif len(names) > 1:
-                self._find_action(name.rstrip("!~"))
+            plain = name.rstrip("!~")
+            if plain in _tables()["actions"]:
+                self._find_action(plain)
             else:
-                self._known[name] = tuple(match.span() for match in expression.finditer(self._lowered))
+                self._keep(name, [match.span() for match in pattern(name).finditer(self._lowered)])
             known = self._known[name]
         return known
 
+    def _keep(self, name: str, spans: Iterable[tuple[int, int]]) -> None:
+        self._known[name] = tuple(spans)
+        if not self._known[name]:
+            self.possible &= ~class_mask((name,))
+
     def contains_any(self, *names: str) -> bool:
         """Whether words of any of these classes occur."""
-        return any(self.spans(name) for name in names)
+        return bool(self.possible & class_mask(names)) and any(self.spans(name) for name in names)
 
     def _find_action(self, name: str) -> None:
         found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": []}
@@ -243,7 +315,7 @@ class Meaning:
             if self._ordered(before, form) and not self._is_forbidden(match):
                 found["!"].append(match.span())
         for mark, spans in found.items():
-            self._known[f"{name}{mark}"] = tuple(spans)
+            self._keep(f"{name}{mark}", spans)
 
     def _is_forbidden(self, action: re.Match[str]) -> bool:
         """Whether a negation before an action holds for it too, also as one of several: "never print, send or store"."""
