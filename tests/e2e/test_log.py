@@ -55,8 +55,8 @@ def test_the_log_holds_nothing_that_was_typed(worked: Terminal) -> None:
 def test_why_names_the_signals_and_the_words_in_common(
     worked: Terminal, store: Path, transcripts: Path, tmp_path: Path
 ) -> None:
-    shown = worked.run("why", LESSON.name, "--json").json
-    assert not shown["showings"], "uses are stored when the session is learned from"
+    (before,) = worked.run("why", LESSON.name, "--json").json["showings"]
+    assert before["shown"][0]["why"]["signature"] == 1.0, "the journal tells it before the session is learned from"
     transcript = tmp_path / f"{SESSION}.jsonl"
     transcript.write_bytes(sorted(transcripts.glob("*.jsonl"))[0].read_bytes())
     send(worked, claude("Stop", transcript_path=str(transcript)), *OPTIONS)

@@ -112,6 +112,7 @@ def _read(file: str) -> str:
 FOLDER = ".tacit"
 DATABASE = "tacit.db"
 PAUSED = "paused"
+_PAUSES_KEPT = 100
 CHOSEN = ("--store", "TACIT_STORE")
 MEMORY = ":memory:"
 """The address of a store that lives as long as the process."""
@@ -259,30 +260,33 @@ class StoreLocation:
         """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
         return None if self.database == MEMORY else paused_until(self.folder_path)
 
+    @property
+    def pauses(self) -> list[tuple[float, float]]:
+        """When Tacit was paused here, as Unix times, the oldest first; what happened then is not captured later either."""
+        return [] if self.database == MEMORY else _pauses(self.folder_path)
+
     def pause(self, seconds: float | None) -> None:
         """Stop capturing and recalling, for a while or until resumed."""
         if self.database == MEMORY:
             raise Mistake("a store in memory cannot be paused", code="store_in_memory", hint="close it instead")
         self.prepare()
-        text = "" if seconds is None else str(time.time() + seconds)
-        try:
-            with open(self._pause_file, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            message = f"cannot write {self._pause_file}: {error.strerror}"
-            raise StoreOutage(message, code="cannot_write", hint="check permissions") from error
+        now, known = time.time(), self.pauses
+        begun = known.pop()[0] if self.paused_until is not None else now
+        self._write_pauses([*known, (begun, now + seconds if seconds is not None else float("inf"))])
 
     def resume(self) -> None:
         """End a pause."""
-        if self.database == MEMORY:
-            return
+        if self.database != MEMORY and self.paused_until is not None:
+            *before, (begun, _) = self.pauses
+            self._write_pauses([*before, (begun, time.time())])
+
+    def _write_pauses(self, pauses: list[tuple[float, float]]) -> None:
         try:
-            os.unlink(self._pause_file)
-        except FileNotFoundError:
-            return
+            with open(self._pause_file, "w", encoding="utf-8") as file:
+                file.writelines(f"{begun} {end}\n" for begun, end in pauses[-_PAUSES_KEPT:])
         except OSError as error:
-            message = f"cannot remove {self._pause_file}: {error.strerror}"
-            raise StoreOutage(message, code="cannot_remove", hint="check permissions") from error
+            message = f"cannot write {self._pause_file}: {error.strerror}"
+            raise StoreOutage(message, code="cannot_write", hint="check permissions") from error
 
     @property
     def _pause_file(self) -> str:
@@ -422,16 +426,30 @@ def make_folder(folder: str) -> None:
 
 def paused_until(folder: str) -> float | None:
     """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
-    try:
-        with open(os.path.join(folder, PAUSED), encoding="utf-8", errors="replace") as file:
-            text = file.read().strip()
-    except OSError:
-        return None
-    try:
-        until = float(text) if text else float("inf")
-    except ValueError:
-        until = float("inf")
+    until = max((end for _, end in _pauses(folder)[-1:]), default=0.0)
     return until if until > time.time() else None
+
+
+def _pauses(folder: str) -> list[tuple[float, float]]:
+    """Read the file of pauses: in each line when one begins and ends. What cannot be read is a pause without end.
+
+    Earlier versions wrote the end alone, or nothing for no end.
+    """
+    path = os.path.join(folder, PAUSED)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().strip().split("\n")
+        written = os.stat(path).st_mtime
+    except OSError:
+        return []
+    found: list[tuple[float, float]] = []
+    for line in lines:
+        words = line.split()
+        try:
+            found.append((float(words[0]) if len(words) > 1 else written, float(words[-1]) if words else float("inf")))
+        except ValueError:
+            found.append((written, float("inf")))
+    return found
 
 
 class CardPlaces:

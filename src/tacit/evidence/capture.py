@@ -48,15 +48,17 @@ def capture(
     exclude: Sequence[str],
     trust_outcomes: bool,
     now: Callable[[], datetime],
+    pauses: Sequence[tuple[float, float]] = (),
 ) -> Captured:
-    """Store each attempt once; those of excluded workspaces and purged ones are only counted."""
+    """Store each attempt once; those of excluded workspaces, those of pauses and purged ones are only counted."""
     added: list[str] = []
     counts: Counter[str] = Counter(known=0, vouched=0, not_vouched=0, excluded=0, purged=0)
     redacted: Counter[str] = Counter()
     sessions = _Sessions(store)
     given = [trajectories] if isinstance(trajectories, Trajectory) else trajectories
     for trajectory, batch in ((each, session) for session in _by_session(given) for each in session):
-        if any(fnmatch(trajectory.environment.workspace, pattern) for pattern in exclude):
+        is_excluded = any(fnmatch(trajectory.environment.workspace, pattern) for pattern in exclude)
+        if is_excluded or _ran_while_paused(trajectory, pauses):
             counts["excluded"] += 1
             continue
         clean, found = sources.redacted(trajectory)
@@ -76,6 +78,11 @@ def capture(
             counts["known"] += 1
             counts["vouched"] += store.vouch(clean.id, assessment, at=now())
     return Captured(added=tuple(added), redacted=dict(redacted), **counts)
+
+
+def _ran_while_paused(trajectory: Trajectory, pauses: Sequence[tuple[float, float]]) -> bool:
+    times = [step.at.timestamp() for step in trajectory.steps if step.at] if pauses else []
+    return any(begun <= at < end for at in times for begun, end in pauses)
 
 
 def _by_session(trajectories: Iterable[Trajectory]) -> Iterator[list[Trajectory]]:
@@ -134,7 +141,8 @@ def capture_transcript(
         return None
     attempts = NewAttempts(found, before, on_problem=on_problem)
     exclude = context.config.store.exclude
-    captured = capture(context.store, attempts, exclude=exclude, trust_outcomes=False, now=context.now)
+    pauses = context.place.pauses if context.place else ()
+    captured = capture(context.store, attempts, exclude=exclude, trust_outcomes=False, now=context.now, pauses=pauses)
     context.store.bookmarks.put(attempts.bookmark)
     return captured
 

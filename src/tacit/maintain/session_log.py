@@ -14,6 +14,7 @@ from pathlib import Path
 from tacit.config.files import read_plain
 from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
+from tacit.domain.ledger import UsageSignal
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
@@ -193,8 +194,13 @@ def showings(
 ) -> list[tuple[str, SessionEvent]]:
     """Return when versions were last shown, the newest first, each with its session; `whole` as for `log_of`."""
     used = [use for version_id in version_ids for use in context.store.uses(version_id=version_id) if not use.held_back]
+    times = {use.session_id: use.at.timestamp() for use in sorted(used, key=lambda use: use.at)}
+    for name, path in _journal_files(context):  # what hooks showed since the last `learn`
+        session_id = journal_session(name)
+        if session_id not in times and any(each.encode() in _bytes_of(path) for each in version_ids):
+            times[session_id] = path.lstat().st_mtime
     found: list[tuple[str, SessionEvent]] = []
-    for session_id in dict.fromkeys(use.session_id for use in sorted(used, key=lambda use: use.at, reverse=True)):
+    for session_id in sorted(times, key=lambda each: -times[each]):
         if len(found) >= limit:
             break
         events = log_of(context, session_id, whole=whole).events if session_id else _events_of(context, used)
@@ -256,7 +262,7 @@ def _sum(uses: Sequence[Use], known: _Results, *, version_id: str = "") -> Activ
 
 
 class _Names(dict[str, str]):
-    """Version id → name, read when it is first asked for."""
+    """Version id → name, read when it is first asked for; and whether runs used what they were shown."""
 
     def __init__(self, store: Store, *, person: str) -> None:
         super().__init__()
@@ -270,6 +276,11 @@ class _Names(dict[str, str]):
             name = version_id[:10]  # it was purged or is damaged
         self[version_id] = name
         return name
+
+    def heeded(self, use_id: str, version_id: str) -> bool | None:
+        """Whether a run used what it was shown; None where that is not known."""
+        signals = [each for each in self._store.entries(UsageSignal, key=version_id) if each.use_id == use_id]
+        return any(each.heeded for each in signals) if signals else None
 
 
 _Results = Mapping[tuple[str, str], Evidence]
@@ -323,11 +334,15 @@ def _shown(version_id: str, use: Use | None, names: _Names, results: _Results, *
     signals = (
         {str(name): value for name, value in why.items() if isinstance(value, float)} if isinstance(why, dict) else {}
     )
+    following = result.following if result else None
+    if use and following is None:  # without a verified outcome it is still known what the agent did
+        heeded = names.heeded(use.id, version_id)
+        following = Following.FOLLOWED if heeded else Following.IGNORED if heeded is False else None
     return ShownSkill(
         version_id=version_id,
         name=names[version_id],
         why=signals,
-        following=result.following if result else None,
+        following=following,
         outcome=result.outcome if result else Outcome.UNKNOWN,
         grade=result.grade if result else None,
     )
@@ -367,7 +382,13 @@ def _journals(context: StoreContext, session_id: str) -> Iterator[tuple[str, byt
     folder = str(context.place.folder) if context.place else ""
     for client in CLIENTS if folder else ():
         path = Path(path_of(folder, client, session_id))
-        try:
-            yield path.name, read_plain(str(path), limit=2 * CLOSED_BYTES)
-        except OSError:
-            continue
+        if data := _bytes_of(path):
+            yield path.name, data
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return the content of a journal; nothing of one that is not there."""
+    try:
+        return read_plain(str(path), limit=2 * CLOSED_BYTES)
+    except OSError:
+        return b""

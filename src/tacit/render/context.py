@@ -83,7 +83,7 @@ def render_item(
     parts: Mapping[str, SkillContent] = _NO_PARTS,
     only_whole: bool = False,
 ) -> str:
-    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits, or the rule of a norm.
+    """Write one skill as a delimited block of at most `max_tokens`; empty if only its heading fits, or not the rule of a norm.
 
     With `only_whole` it is empty too where what any kind of skill tells first does not fit: its steps, parts or text.
     `source` says where it came from (see `source_line`). `parts` are the skills that a composite is made of, by name, as
@@ -98,7 +98,7 @@ def render_item(
     for place in sorted(range(len(sections)), key=lambda place: sections[place].need):
         tried = ({**kept, place: form} for form in sections[place].forms)
         kept = next((each for each in tried if estimate_tokens(_block(heading, each, sections)) <= limit), kept)
-    if (only_whole or content.kind in RULE_KINDS) and any(
+    if (only_whole or not kept or content.kind in RULE_KINDS) and any(
         s.need == 0 and place not in kept for place, s in enumerate(sections)
     ):
         return ""

@@ -231,8 +231,18 @@ def test_a_pause_that_cannot_be_written_or_ended_is_an_outage(tmp_path):
     (tmp_path / "paused").mkdir()
     with raises(StoreOutage, "cannot_write"):
         place.pause(None)
-    with raises(StoreOutage, "cannot_remove"):
-        place.resume()
+
+
+def test_a_pause_that_ended_is_remembered(tmp_path):
+    place = place_at(tmp_path / ".tacit")
+    place.pause(60)
+    place.pause(None)  # longer; it is the same pause
+    place.resume()
+    place.resume()
+    ((begun, end),) = place.pauses
+    assert begun <= end <= time.time()
+    place.pause(None)
+    assert [each[1] for each in place.pauses] == [end, float("inf")]
 
 
 def test_a_store_that_came_with_the_repository_is_refused_until_it_is_named(repository, around):

@@ -240,7 +240,8 @@ class TestBudget:
         assert "## Pitfalls" not in tight
 
     def test_steps_are_shown_all_or_not_at_all(self) -> None:
-        text = rendered(max_tokens=50)
+        assert rendered(max_tokens=50) == "", "a heading alone says nothing"
+        text = rendered(max_tokens=70)
         assert "1." not in text
         assert "steps" in text
 

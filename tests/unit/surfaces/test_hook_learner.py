@@ -364,6 +364,15 @@ def test_a_paused_project_is_left_alone(project, sessions, alone):
     assert len(list(sessions.glob("*.wanted"))) == 1
 
 
+def test_a_session_that_ran_while_paused_is_not_captured_later(project, sessions, alone):
+    (project.folder / ".tacit" / "paused").write_text(f"0 {time.time()}")
+    request(project, claude("Stop", transcript_path=transcript_in(project)))
+    run(project)
+    with Tacit(open_store(project.database)) as loop:
+        assert loop.archive.stats().trajectories == 0
+    assert not list(sessions.glob("*.wanted"))
+
+
 def test_a_newer_request_replaces_an_older_one_and_both_may_wait(project, sessions):
     request(project, claude("Stop", transcript_path="/a.jsonl"))
     request(project, claude("SessionEnd", transcript_path="/b.jsonl"))

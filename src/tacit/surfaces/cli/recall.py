@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from rich.padding import Padding
 from rich.panel import Panel
 
 from tacit.domain.errors import Mistake
@@ -209,14 +210,6 @@ def _item_document(item: Item) -> dict[str, Any]:
 
 MOST = 20
 """How many rows a person sees; programs get all."""
-_WEIGHED: Columns[tuple[int, dict[str, Any]]] = Columns(
-    Column("", lambda row: row[0], "#"),
-    Column("", lambda row: row[1]["name"], "skill"),
-    Column("", lambda row: f"{row[1]['score']:.3f}", "score"),
-    Column("", lambda row: f"{row[1]['signals'].get('relevance', 0.0):.2f}", "relevance"),
-    Column("", lambda row: ", ".join(f"{name} {nats:.1f}" for name, nats in row[1]["evidence"].items()), "evidence"),
-    Column("", lambda row: row[1]["why"], "result"),
-)
 _BUDGETS: Columns[Budget] = Columns(
     Column("", lambda each: each.kind, "kind"),
     Column("", lambda each: f"{each.share:.0%}", "share"),
@@ -235,8 +228,12 @@ def explained_parts(selection: Selection) -> Iterator[ReportPart]:
     rows = weighed(selection)
     if rows:
         more = f"and {len(rows) - MOST} more (--json shows all); " if len(rows) > MOST else ""
-        yield _WEIGHED.table(enumerate(rows[:MOST], start=1))
-        yield f"[dim]{more}evidence is in nats, and its sum gives the order[/dim]"
+        for number, row in enumerate(rows[:MOST], start=1):
+            near = f"relevance {row['signals'].get('relevance', 0.0):.2f}"
+            yield Padding(f"{number:>2}  [bold]{safe(row['name'])}[/bold]  {row['score']:.3f}  {near}", 0)
+            evidence = ", ".join(f"{name} {nats:.1f}" for name, nats in row["evidence"].items())
+            yield Padding(safe(row["why"]) + (f"\n[dim]{evidence}[/dim]" if evidence else ""), (0, 0, 0, 4))
+        yield f"[dim]{more}the numbers below each are its evidence in nats, and their sum gives the order[/dim]"
     yield from _static_lines(selection)
     yield _BUDGETS.table(selection.budgets) if selection.budgets else None
 

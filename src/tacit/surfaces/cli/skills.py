@@ -505,12 +505,13 @@ def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: b
     if to or rollback:
         _roll_back(ctx, to or reference, by=by, yes=yes)
         return
-    ctx.caller.require_person("undo")
+    ctx.caller.refuse_agents("undo")
     last = ctx.memory.reviews.undoable(reference)
     stored = ctx.memory.version(last[0].version_id if last else reference)
     name = stored.version.name
     what = [*move_lines(name, last)] or [f"[bold]{safe(name)}[/bold] was folded away in the review"]
     ctx.require_yes("Undo this?", *what, yes=yes)
+    ctx.caller.require_person("undo")
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
     others = ctx.memory.archive.namesakes(stored)
     document = {"name": name, "moves": moves, "others": NAMESAKES.documents(others)}
@@ -519,7 +520,7 @@ def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, yes: b
 
 
 def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> None:
-    ctx.caller.require_person("rollback")
+    ctx.caller.refuse_agents("rollback")
     stored = ctx.memory.version(reference)
     if not stored.version.id.startswith(reference):
         versions = ctx.memory.archive.versions(stored.skill.id)
@@ -536,6 +537,7 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str, yes: bool) -> No
     name, short = safe(stored.version.name), stored.version.id[:10]
     line = f"[bold]{name}[/bold]: {short} becomes current, and later versions are retired"
     ctx.require_yes("Go back to it?", line, yes=yes)
+    ctx.caller.require_person("rollback")
     moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
 
