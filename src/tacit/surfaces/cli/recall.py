@@ -233,7 +233,7 @@ def explained_parts(selection: Selection) -> Iterator[ReportPart]:
             yield Padding(f"{number:>2}  [bold]{safe(row['name'])}[/bold]  {row['score']:.3f}  {near}", 0)
             evidence = ", ".join(f"{name} {nats:.1f}" for name, nats in row["evidence"].items())
             yield Padding(safe(row["why"]) + (f"\n[dim]{evidence}[/dim]" if evidence else ""), (0, 0, 0, 4))
-        yield f"[dim]{more}the numbers below each are its evidence in nats, and their sum gives the order[/dim]"
+        yield f"[dim]{more}below each its evidence in nats; the sum orders[/dim]"
     yield from _static_lines(selection)
     yield _BUDGETS.table(selection.budgets) if selection.budgets else None
 
