@@ -219,7 +219,8 @@ def _events_of(context: StoreContext, uses: Iterable[Use]) -> list[SessionEvent]
 def activity(context: StoreContext, *, since: datetime) -> Activity:
     """Sum up what was shown since a time and how that went; beyond the latest uses nothing is counted."""
     uses = [use for use in context.store.uses(latest=LATEST) if use.at >= since and not use.held_back]
-    return _sum(uses, _results(context.store, uses))
+    results = _results(context.store, uses)
+    return _sum(uses, results, _heeded(context.store, uses, results))
 
 
 def results_by_day(
@@ -234,6 +235,7 @@ def results_by_day(
         since = max(since, latest[0].at)
     uses = [use for use in latest if use.at >= since and not use.held_back]
     results = _results(context.store, uses, among=most)
+    heeded = _heeded(context.store, uses, results)
     days: dict[date, list[Use]] = {}
     versions: dict[str, list[Use]] = {}
     for use in uses:
@@ -241,13 +243,26 @@ def results_by_day(
         for version_id in use.version_ids:
             versions.setdefault(version_id, []).append(use)
     return (
-        {day: _sum(own, results) for day, own in days.items()},
-        {each: _sum(own, results, version_id=each) for each, own in versions.items()},
+        {day: _sum(own, results, heeded) for day, own in days.items()},
+        {each: _sum(own, results, heeded, version_id=each) for each, own in versions.items()},
         since,
     )
 
 
-def _sum(uses: Sequence[Use], known: _Results, *, version_id: str = "") -> Activity:
+def _heeded(store: Store, uses: Sequence[Use], known: _Results) -> Mapping[tuple[str, str], bool]:
+    """Return use id and version id → whether the run used it, where no result tells that: it may be known all the same."""
+    pairs = ((use.id, each) for use in uses for each in use.version_ids)
+    versions = {pair[1] for pair in pairs if pair not in known or known[pair].following is None}
+    found: dict[tuple[str, str], bool] = {}
+    for signal in store.entries(UsageSignal, key=versions) if versions else ():
+        pair = (signal.use_id, signal.key)
+        found[pair] = found.get(pair, False) or signal.heeded
+    return found
+
+
+def _sum(
+    uses: Sequence[Use], known: _Results, heeded: Mapping[tuple[str, str], bool], *, version_id: str = ""
+) -> Activity:
     """Sum up some uses, or what one version did in them."""
     shown = [(use.id, each) for use in uses for each in use.version_ids if version_id in ("", each)]
     results = {pair: known[pair] for pair in shown if pair in known}
@@ -255,32 +270,32 @@ def _sum(uses: Sequence[Use], known: _Results, *, version_id: str = "") -> Activ
     return Activity(
         sessions=len({use.session_id for use in uses}),
         shown=len(shown),
-        followed=sum(result.following in (Following.FOLLOWED, Following.PARTLY) for result in results.values()),
+        followed=sum(
+            results[pair].following in (Following.FOLLOWED, Following.PARTLY)
+            if pair in results and results[pair].following
+            else heeded.get(pair, False)
+            for pair in shown
+        ),
         worked=outcomes[Outcome.SUCCESS],
         failed=outcomes[Outcome.FAILURE],
     )
 
 
 class _Names(dict[str, str]):
-    """Version id → name, read when it is first asked for; and whether runs used what they were shown."""
+    """Version id → name, read when it is first asked for."""
 
     def __init__(self, store: Store, *, person: str) -> None:
         super().__init__()
-        self._store, self._person = store, person
+        self.store, self._person = store, person
 
     def __missing__(self, version_id: str) -> str:
         try:
-            stored = self._store.version(version_id)
+            stored = self.store.version(version_id)
             name = "a preference" if queries.is_private(stored, person=self._person) else stored.version.name
         except TacitError:
             name = version_id[:10]  # it was purged or is damaged
         self[version_id] = name
         return name
-
-    def heeded(self, use_id: str, version_id: str) -> bool | None:
-        """Whether a run used what it was shown; None where that is not known."""
-        signals = [each for each in self._store.entries(UsageSignal, key=version_id) if each.use_id == use_id]
-        return any(each.heeded for each in signals) if signals else None
 
 
 _Results = Mapping[tuple[str, str], Evidence]
@@ -336,8 +351,8 @@ def _shown(version_id: str, use: Use | None, names: _Names, results: _Results, *
     )
     following = result.following if result else None
     if use and following is None:  # without a verified outcome it is still known what the agent did
-        heeded = names.heeded(use.id, version_id)
-        following = Following.FOLLOWED if heeded else Following.IGNORED if heeded is False else None
+        heeded = _heeded(names.store, [use], results).get((use.id, version_id))
+        following = None if heeded is None else Following.FOLLOWED if heeded else Following.IGNORED
     return ShownSkill(
         version_id=version_id,
         name=names[version_id],

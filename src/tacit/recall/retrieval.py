@@ -110,12 +110,17 @@ def _usage(
     """Return how often versions were confirmed and used, when last, and how important they are: as rendered, or now."""
     versions = {hit.stored.version.id: hit.stored.version for hit in hits}
     rendered = store.renderings.get(versions)
+    others = {key: version.skill_id for key, version in versions.items() if key not in rendered}
+    signals = store.entries(UsageSignal, key=others.keys()) if others else []
+    remarks = store.remarks(*set(others.values()), about=About.IMPORTANCE) if others else []
     return {
         key: (rendering.reinforced, rendering.fresh_at, rendering.importance)
         if (rendering := rendered.get(key))
         else (
-            *prominence_of(version, results[key], usage_signals=store.entries(UsageSignal, key=key)),
-            importance_of(version, results[key], remarks=store.remarks(version.skill_id, about=About.IMPORTANCE)),
+            *prominence_of(version, results[key], usage_signals=[each for each in signals if each.key == key]),
+            importance_of(
+                version, results[key], remarks=[each for each in remarks if each.subject == version.skill_id]
+            ),
         )
         for key, version in versions.items()
     }

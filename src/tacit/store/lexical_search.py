@@ -117,7 +117,7 @@ EXTRA_CANDIDATES = 50
 """Candidates beyond the limit, since the index ranks a little differently from `score`."""
 _CANDIDATES_PER_ROW = 4
 """Candidates per wanted row before the condition filters them."""
-_RANKING_LIMIT = 160_000
+_RANKING_LIMIT = 100_000
 """The most words times rows that the index ranks; a longer query is searched by its rarest words."""
 
 
@@ -205,13 +205,11 @@ class LexicalSearch:
                 row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _CANDIDATES_PER_ROW}", match)
             ]
             each = condition.format(row="few.value")
-            filtering = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
-            kept: list[int] = []
-            for begin in range(0, len(few), wanted):
-                if len(kept) < wanted:
-                    kept += [row[0] for row in self._run(filtering, json.dumps(few[begin : begin + wanted]), *values)]
-            if len(kept) >= wanted or len(few) < wanted * _CANDIDATES_PER_ROW:
-                return kept[:wanted]
+            # The values of an array come in its order, and the condition is asked only as long as more are wanted.
+            filtering = f"SELECT few.value FROM json_each(?) AS few WHERE {each} LIMIT {wanted}"
+            kept = [row[0] for row in self._run(filtering, json.dumps(few), *values)]
+            if len(kept) == wanted or len(few) < wanted * _CANDIDATES_PER_ROW:
+                return kept
         each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would query the index row by row
         rows = self._run(f"{first} AND ({each}) ORDER BY {ranked} LIMIT {wanted}", match, *values)
         return [row[0] for row in rows]

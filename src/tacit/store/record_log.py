@@ -8,7 +8,7 @@ under a known id is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice, takewhile
@@ -278,11 +278,13 @@ class RecordLog:
         return [remark for remark in found if about in (None, remark.about)]
 
     @reads
-    def list_entries(self, sort: type[E], *, key: str = "", session_id: str = "") -> list[E]:
-        """Ledger entries of one sort, oldest first: of one key, or of one session."""
+    def list_entries(self, sort: type[E], *, key: str | Collection[str] = "", session_id: str = "") -> list[E]:
+        """Ledger entries of one sort, oldest first: of one key or of several, or of one session."""
         if key:
-            owner = _entry_owner(sort.SORT, key)
-            rows = self.entries.owned("sort = ? AND key = ?", sort.SORT, clean(key), owners=[owner])
+            keys = [key] if isinstance(key, str) else list(key)
+            asked = "sort = ? AND key IN (SELECT value FROM json_each(?))"
+            owners = [_entry_owner(sort.SORT, each) for each in keys]
+            rows = self.entries.owned(asked, sort.SORT, json.dumps([clean(each) for each in keys]), owners=owners)
         elif session_id:
             asked = "session_id = ? AND session_id <> '' AND sort = ?"  # so that SQLite uses the index on sessions
             rows = self.entries.among(self.entries.numbers(asked, clean(session_id), sort.SORT))

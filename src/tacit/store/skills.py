@@ -303,11 +303,12 @@ class Skills:
         if stamp == self._filters_checked:
             return self._recallable
         count, total, recallable = 0, 0, 0
-        for status, kind, rows, first, numbers in self._connection.run(
-            "SELECT status, kind, count(*), min(seq), sum(seq) FROM versions INDEXED BY versions_by_status "
-            "GROUP BY status, kind"
+        for status, kind, rows, numbers in self._connection.run(
+            "SELECT status, kind, count(*), sum(seq) FROM versions INDEXED BY versions_by_status GROUP BY status, kind"
         ):
             if status not in _STATUSES or kind not in _KINDS:
+                asked = "SELECT min(seq) FROM versions INDEXED BY versions_by_status WHERE status = ? AND kind = ?"
+                first = self._connection.single(asked, status, kind)
                 self.versions.at(first)
                 raise self.versions.damage(first, "unknown_value")
             count, total = count + rows, total + numbers

@@ -31,6 +31,9 @@ _NEGATED = re.compile(
     r"avoid|stop|no longer|not to|forbid(?:den)?|without)\b|^\s*no\s",
     re.IGNORECASE,
 )
+_REASON = re.compile(
+    r",?\s(?:because|since)\s|\s*[,;:(–—]\s*(?:it|they|this|that|these|those|which)(?:['’]s|\s)", re.IGNORECASE
+)
 _INSTEAD = (
     re.compile(
         r"\b(?:use|prefer|choose|take|run|with)\s+(?P<chosen>[^,;.]{1,60}?)\s*(?:,?\s*"
@@ -172,7 +175,8 @@ def _read(sentence: str) -> Saying | None:
             chosen, left = _words(match["chosen"]), _words(match["left"])
             return Saying(sentence, False, about, chosen=chosen - left, left=left - chosen, object=chosen & left)
     if _NEGATED.search(sentence):
-        return Saying(sentence, True, about)
+        rule = _REASON.split(sentence, maxsplit=1)[0]  # what it says of the reason is not banned
+        return Saying(sentence, True, _words(rule) if _NEGATED.search(rule) else about)
     if match := _FIXES.match(sentence):
         thing, *rest = _PURPOSE.split(match["rest"], maxsplit=1)
         verb, purpose = match["verb"].casefold().rstrip("s"), _words(" ".join(rest))

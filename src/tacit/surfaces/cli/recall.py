@@ -12,10 +12,13 @@ from rich.panel import Panel
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Outcome
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Selection
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Episode
+from tacit.maintain.archive import newest_skills
 from tacit.recall.signals import contributions
 from tacit.render.context import citation, crowded_line
 from tacit.surfaces.cli.context import CommandContext, command_options
@@ -91,7 +94,19 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
         document = {**selection_document(selection), "weighed": weighed(selection)}
         ctx.report(document, lambda: explained_parts(selection))
     else:
-        ctx.report(selection_document(selection), lambda: selection_parts(selection, boxed=ctx.console.is_terminal))
+        ctx.report(
+            selection_document(selection),
+            lambda: selection_parts(selection, boxed=ctx.console.is_terminal),
+            lambda: _card_lines(ctx, selection),
+        )
+
+
+def _card_lines(ctx: CommandContext, selection: Selection) -> Iterator[ReportPart]:
+    """Yield the card of project facts, which agents see at the start of a session and not for a task."""
+    if selection.abstained and not ctx.memory.context.paused:
+        found, _ = newest_skills(ctx.memory.context, kinds={Kind.FACT}, statuses=RECALLABLE, limit=5, counted=False)
+        for each in (stored.version.content for stored in ctx.visible(found) if stored.version.name == CARD):
+            yield f"[bold]at the start:[/bold] {safe(each.name)}  [dim]{safe(one_line(each.description, 160))}[/dim]"
 
 
 EPISODES: Columns[Episode] = Columns(

@@ -60,15 +60,17 @@ function stepRow(each, isWanted) {
       each.failed ? chip("failure", each.result.replaceAll("_", " ")) : null,
       each.fixed_by !== null ? ` worked in step ${each.fixed_by + 1}` : "",
       each.fixes !== null ? [chip("success", "works now"), ` failed in step ${each.fixes + 1}`] : null, h("span", { class: "at" }, clock(each.at))),
-    each.text ? long(each.text) : null,
-    each.call ? h("pre", { class: "call" }, each.call) : null,
+    each.text ? (each.role === "context" ? folded(each.text, 120) : long(each.text)) : null,
+    each.call && each.role !== "context" ? h("pre", { class: "call" }, each.call) : null,
     each.observation ? h("details", { open: each.failed }, h("summary", {}, `Output, ${counted(each.observation.split("\n").length, "line")}`), h("pre", {}, each.observation)) : null);
 }
 
 function long(text) {
   if (text.length < 900) return h("p", { class: "said" }, prose(text));
-  return h("details", {}, h("summary", {}, first(text, 200)), h("p", { class: "said" }, text));
+  return folded(text, 200);
 }
+
+const folded = (text, most) => h("details", {}, h("summary", {}, first(text, most)), h("p", { class: "said" }, text));
 
 function eventRow(each) {
   return h("li", { class: "step tacit" },
