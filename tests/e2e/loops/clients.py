@@ -232,7 +232,8 @@ class Gemini:
             "security": {"auth": {"selectedType": self.login}},
         }
         (home / self.folder).mkdir()
-        (home / self.folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        text = "// without an account\n" + json.dumps(settings, indent=2)
+        (home / self.folder / "settings.json").write_text(text, encoding="utf-8")
 
     def environment(self, home: Path, address: str) -> dict[str, str]:
         key = "scripted-key-that-opens-nothing"
@@ -306,7 +307,8 @@ class Copilot:
     program = FETCHED / "more" / "node_modules" / "@github" / "copilot-linux-x64" / "copilot"
 
     def prepare(self, home: Path, project: Path, address: str) -> None:
-        pass
+        (home / ".copilot").mkdir()
+        (home / ".copilot" / "mcp-config.json").write_text("{\n  // none yet\n}\n", encoding="utf-8")
 
     def environment(self, home: Path, address: str) -> dict[str, str]:
         return {

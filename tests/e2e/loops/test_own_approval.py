@@ -58,3 +58,21 @@ def test_agent_cannot_approve_its_own_skill_by_shell(learned: World) -> None:
     assert wanted in {candidate["version_id"] for candidate in learned.tacit("review")["waiting"]}
     # This session may have taught more, and approved nothing.
     assert set(learned.tacit("stats")["skills"]) == {"candidate"}
+
+
+@pytest.mark.parametrize("client", ["claude-code", "gemini", "opencode", "qwen-code"], indirect=True)
+def test_the_client_itself_keeps_an_agent_from_a_persons_commands(world: World) -> None:
+    world.install_tacit()
+    world.init()
+    asked = {
+        "review": "tacit review",
+        "by_path": f"{world.home}/.local/bin/tacit review",
+        "pause": "env A=1 tacit pause",
+    }
+    moves = [Run(f"{command} > {name}.txt") for name, command in ({"status": "tacit status"} | asked).items()]
+    tried = world.session("Do what is to be done.", lambda _: moves)
+    assert tried.code == 0, tried
+    assert tried.requests[-1].turn == len(moves), "not everything was tried"
+    assert [path.name for path in world.project.glob("*.txt")] == ["status.txt"], (
+        "the shell writes one for what may run"
+    )

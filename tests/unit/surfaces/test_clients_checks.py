@@ -16,6 +16,7 @@ from tacit.surfaces.clients.checks import (
     check_files,
     check_readable,
     check_switch,
+    check_trust,
     hooks_in,
     moment_of,
     probe_hook,
@@ -25,10 +26,13 @@ from tacit.surfaces.clients.connections import (
     CLAUDE_CODE,
     CLIENTS,
     CODEX,
+    COPILOT,
     GEMINI,
+    OPENCODE,
     QWEN_CODE,
     SHARED,
     Audience,
+    Client,
     ClientFolders,
     Launcher,
     hook_entries,
@@ -196,6 +200,37 @@ def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
         assert list(check_switch(client, places)) == []
         (client.home(places) / "settings.json").write_text(text)
         assert [each.state for each in check_switch(client, places)] == ["fault"]
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "text"),
+    [
+        (COPILOT, "config.json", '// managed\n{{"trustedFolders": ["{}"]}}'),
+        (GEMINI, "trustedFolders.json", '{{"{}": "TRUST_FOLDER"}}'),
+        (QWEN_CODE, "trustedFolders.json", '{{"{}/below": "TRUST_PARENT"}}'),
+    ],
+)
+def test_a_project_that_is_not_trusted_is_told_where_its_own_hooks_are_skipped_for_that(
+    places: ClientFolders, client: Client, file: str, text: str
+) -> None:
+    home = client.home(places)
+    home.mkdir(parents=True)
+    (home / "settings.json").write_text('{"security": {"folderTrust": {"enabled": true}}} // on')
+    assert list(check_trust(client, places, Audience.USER)) == []
+    assert [each.state for each in check_trust(client, places, Audience.SHARED)] == ["fault"]
+    (home / file).write_text(text.format(places.project.parent))
+    assert list(check_trust(client, places, Audience.SHARED)) == []
+
+
+def test_the_command_of_a_plugin_is_found_as_it_stands_there(places: ClientFolders) -> None:
+    launcher = Launcher(words=("/opt/it's/tacit",))
+    (file, *_) = OPENCODE.files(places, Audience.USER, launcher)
+    assert hooks_in(OPENCODE, file) == []
+    file.path.parent.mkdir(parents=True)
+    file.path.write_text(file.piece.text)  # type: ignore[union-attr]
+    assert {hook.command for hook in hooks_in(OPENCODE, file)} == {launcher.hook("opencode")}
+    file.path.write_text(file.piece.text.replace("hook --client opencode", "hook; evil"))  # type: ignore[union-attr]
+    assert hooks_in(OPENCODE, file) == []
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)

@@ -91,6 +91,31 @@ def test_putting_twice_adds_nothing(text: str) -> None:
     assert again.text == draft.text
 
 
+COMMENTED = {
+    "at the top": '// mine: {"a"\n{\n  "model": "opus" /* best */\n}\n',
+    "behind the last": '{\n  "hooks": {\n    "Stop": [], // none, "yet"\n    "Other": [] // nor here\n  } // hooks\n}\n',
+    "nothing else": "{ // nothing\n}\n",
+    "of several lines": '{"a": "//no", /* one,\n two */ "permissions": {"deny": [ /* x */ "x" // y\n ]}}',
+}
+
+
+@pytest.mark.parametrize("text", COMMENTED.values(), ids=COMMENTED)
+def test_where_the_client_reads_comments_each_stays_with_its_line(text: str) -> None:
+    wanted = SettingsEntries(WANTED.entries, comments=True)
+    draft = TextDraft(text)
+    assert len(wanted.put(draft)) == 4
+    assert wanted.is_complete(draft.text)
+    assert without(draft.text, draft.insertions) == text
+    left = wanted.take(draft.text, None)
+    assert wanted.names(left) == []
+    assert wanted.meaning(left) == wanted.meaning(text)
+    assert left.count("//") + left.count("/*") == text.count("//") + text.count("/*"), "a comment went with ours"
+    with raises(InvalidJson, "not_json"):
+        WANTED.put(TextDraft(text))
+    if "// hooks" in text:
+        assert "  }, // hooks\n" in draft.text
+
+
 def test_line_endings_are_those_of_the_file() -> None:
     draft = TextDraft(SETTINGS["windows"])
     WANTED.put(draft)

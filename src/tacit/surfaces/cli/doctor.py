@@ -30,6 +30,7 @@ from tacit.surfaces.clients.checks import (
     check_files,
     check_readable,
     check_switch,
+    check_trust,
     hooks_in,
     last_fired,
     moment_of,
@@ -183,6 +184,7 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
         yield from check_files(readable if can_serve() else without_server(readable))
         hooks = hooks_in(client, files[0])
         yield from check_codex(places, hooks, audience) if client.name == "codex" else check_switch(client, places)
+        yield from check_trust(client, places, audience)
         serves = any(SERVER in file.what for file in files)
         yield from _probes(
             ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher, serves=serves

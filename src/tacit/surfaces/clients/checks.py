@@ -106,7 +106,7 @@ def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
         return [ConfiguredHook(event, text, limit, 0, 0, file.path) for event, limit in events]
     assert isinstance(file.piece, SettingsEntries)
     try:
-        document = parse((content or b"").decode("utf-8", "replace"))
+        document = parse((content or b"").decode("utf-8", "replace"), comments=file.piece.comments)
     except Mistake:
         return []
     found: list[ConfiguredHook] = []
@@ -140,12 +140,47 @@ def check_switch(client: Client, places: ClientFolders) -> Iterator[ClientCheck]
     own = (client.home(places) / "settings.json", places.project / folder / "settings.json")
     for path in (*own, places.project / folder / "settings.local.json"):
         try:
-            document = parse((read(path) or b"").decode("utf-8", "replace"))
+            document = parse((read(path) or b"").decode("utf-8", "replace"), comments=client.name != "claude-code")
         except Mistake:
             continue  # reported with the files
         if value_at(document, names) is off:
             message = f"{path} sets {'.'.join(names)}, so no hook fires"
             yield ClientCheck(f"{client.name}: hooks", "fault", message, "remove it")
+
+
+_TRUST_FILES: Mapping[str, str] = {
+    "copilot": "config.json",
+    "gemini": "trustedFolders.json",
+    "qwen-code": "trustedFolders.json",
+}
+"""Client → the file in its home that names the folders which a person trusts."""
+_ASKS_BY_DEFAULT = frozenset({"copilot", "gemini"})
+
+
+def check_trust(client: Client, places: ClientFolders, audience: Audience) -> Iterator[ClientCheck]:
+    """Is the project trusted, where a client reads nothing of it otherwise? It says nothing of hooks that it skips."""
+    if audience is not Audience.SHARED or client.name not in _TRUST_FILES:
+        return
+    home = client.home(places)
+    documents = []
+    for path in (home / _TRUST_FILES[client.name], home / "settings.json"):
+        try:
+            documents.append(parse((read(path) or b"").decode("utf-8", "replace"), comments=True))
+        except Mistake:
+            documents.append({})
+    known = documents[0].get("trustedFolders", ()) if client.name == "copilot" else documents[0]
+    opinions = known if isinstance(known, dict) else dict.fromkeys(known, "TRUST_FOLDER")
+    trusted = {Path(each) for each, opinion in opinions.items() if opinion == "TRUST_FOLDER"}
+    trusted |= {Path(each).parent for each, opinion in opinions.items() if opinion == "TRUST_PARENT"}
+    asks = value_at(documents[1], ("security", "folderTrust", "enabled"))
+    if (client.name in _ASKS_BY_DEFAULT if asks is None else asks) and not trusted & {
+        places.project,
+        *places.project.parents,
+    }:
+        message = f"this project is not trusted, so {client.title} skips its hooks without a word"
+        yield ClientCheck(
+            f"{client.name}: trust", "fault", message, f"start `{client.program}` here and trust the folder"
+        )
 
 
 def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:

@@ -64,9 +64,9 @@ PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS
 """Commands that only a person may run, by their old and new names; clients deny them to the agent."""
 _GROUPS = tuple(dict.fromkeys(words[:-1] for words in PERSONS_COMMANDS if not words[-1].startswith("-")))
 HOOK_TIMEOUT_S = 10
-SERVER = "MCP server"
+SERVER, RULES = "MCP server", "deny rules"
+"""What a file is for."""
 _SERVERS = "mcpServers"
-"""What the file is for that tells a client of the server."""
 
 
 class Audience(StrEnum):
@@ -465,13 +465,14 @@ def _from_row(
     program: str,
     home: Callable[[ClientFolders], Path],
     hooks: Places,
-    server: Places | None,
+    server: Places | None = None,
+    rules: Places | None = None,
     policy: Places,
     events: Sequence[str],
     second: int = 1,
     kind: Mapping[str, Any] | None = None,
 ) -> Client:
-    """A client whose files are told by pairs. A hook file that is no JSON is a plugin, which brings the server along.
+    """A client whose files are told by pairs; what is not told, it has no file for.
 
     `second` is how many of the client's units of time one has; `kind` is what its entry of a server says besides the command.
     """
@@ -481,27 +482,49 @@ def _from_row(
         shared = audience is Audience.SHARED
         audience = Audience.SHARED if shared else Audience.USER
         folder = places.project if shared else home(places)
+        entries = {"hooks": list(hook_entries(launcher, name, timeouts))}
+        entries |= {SERVER: [_server_entry(launcher, name, (_SERVERS,), kind or {})], RULES: _deny_entries()}
+        told: dict[str, list[str]] = {}
+        for what, each in (("hooks", hooks), (SERVER, server), (RULES, rules)):
+            if each and each[shared]:
+                told.setdefault(each[shared], []).append(what)
+        pieces: list[tuple[str, ClientPiece, str]] = [
+            (
+                path,
+                _piece(path, [entry for what in whats for entry in entries[what]], launcher, name),
+                " and ".join(whats),
+            )
+            for path, whats in told.items()
+        ]
+        skill = f"{'.agents/skills' if shared else 'skills'}/tacit/SKILL.md"
+        pieces.append((skill, WholeFile(skill_text(launcher)), "skill"))
+        pieces.append((policy[shared], MarkedBlock(policy_text(launcher, audience)), "policy"))
         file = partial(ClientFile, client=name, audience=audience, project=str(places.project) if shared else "")
-        pieces: dict[str, list[SettingsEntry]] = {hooks[shared]: list(hook_entries(launcher, name, timeouts))}
-        if server:
-            entry = _server_entry(launcher, name, (_SERVERS,), kind or {})
-            pieces.setdefault(server[shared], []).append(entry)
-        first, *others = [
-            file(path=folder / path, piece=SettingsEntries(tuple(each)), what=SERVER) for path, each in pieces.items()
-        ]
-        if not hooks[shared].endswith(".json"):
-            first = replace(first, piece=WholeFile(plugin_text(launcher, name)))
-        skill = folder / (".agents/skills" if shared else "skills") / "tacit" / "SKILL.md"
-        return [
-            replace(first, what="hooks" if others else "hooks and MCP server"),
-            *others,
-            file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
-            file(path=folder / policy[shared], piece=MarkedBlock(policy_text(launcher, audience)), what="policy"),
-        ]
+        return [file(path=folder / path, piece=piece, what=what) for path, piece, what in pieces]
 
     return Client(
         name=name, title=title, program=program, events=timeouts, files=files, home=home, default=Audience.USER
     )
+
+
+def _piece(path: str, entries: Sequence[SettingsEntry], launcher: Launcher, client: str) -> ClientPiece:
+    """What stands in a file, in the language that its name ends with."""
+    if path.endswith(".js"):
+        return WholeFile(plugin_text(launcher, client))
+    if path.endswith(".toml"):
+        head = f"# {WRITTEN_BY}; `tacit uninstall` removes it."
+        denied = (pattern.rstrip("*").replace("*", ".*") for pattern in deny_patterns())
+        return WholeFile("\n\n".join((head, *map(_GEMINI_RULE.format, denied))) + "\n")
+    return SettingsEntries(tuple(entries), comments=True)
+
+
+_GEMINI_RULE = """\
+[[rule]]
+toolName = "run_shell_command"
+commandRegex = '{}'
+decision = "deny"
+priority = 999
+denyMessage = "This command is for a person. Tell what waits for a decision, and let the person run it.\""""
 
 
 GEMINI = _from_row(
@@ -511,6 +534,7 @@ GEMINI = _from_row(
     home=lambda places: places.user_home / ".gemini",
     hooks=("settings.json", ".gemini/settings.json"),
     server=("settings.json", ".gemini/settings.json"),
+    rules=("policies/tacit.toml", ""),  # it reads no rules of a project
     policy=("GEMINI.md", "GEMINI.md"),
     events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
     second=1000,
@@ -522,6 +546,7 @@ QWEN_CODE = _from_row(
     home=lambda places: places.user_home / ".qwen",
     hooks=("settings.json", ".qwen/settings.json"),
     server=("settings.json", ".qwen/settings.json"),
+    rules=("settings.json", ".qwen/settings.json"),
     policy=("QWEN.md", "AGENTS.md"),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
     second=1000,
@@ -550,7 +575,6 @@ OPENCODE = _from_row(
     program="opencode",
     home=lambda places: (places.config_home or places.user_home / ".config") / "opencode",
     hooks=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
-    server=None,
     policy=("AGENTS.md", "AGENTS.md"),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"),
 )

@@ -1,6 +1,7 @@
 """Entries of a JSON settings file: put into its text and taken out, so that whatever is not Tacit's keeps its every byte.
 
-Reads strict JSON only. A client ignores a file with comments or trailing commas as a whole, so such a file is refused.
+Comments are read where the client reads them; positions are then those in the text with blanks for the comments. Some clients
+ignore a file with a comment as a whole, and all of them one with a trailing comma, so such a file is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tacit.domain.errors import Mistake
@@ -16,20 +18,30 @@ from tacit.surfaces.clients.text_edits import TextDraft
 
 _BLANK = re.compile(r"[\s\ufeff]*")
 _DECODER = json.JSONDecoder()
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENT_BEHIND = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\n]*?\*/)")
 
 
 class InvalidJson(Mistake):
     """The text is not JSON; the message says in which line."""
 
 
-def parse(text: str) -> Any:
+def parse(text: str, *, comments: bool = False) -> Any:
     """Return the document; an empty text is an empty object."""
+    text = _plain(text) if comments else text
     try:
         return json.loads(text.removeprefix("\ufeff")) if text.strip("\ufeff \t\r\n") else {}
     except (ValueError, RecursionError) as error:
         line, why = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, str(error))
-        hint = "correct the file first (clients allow no comments and no trailing commas); nothing was changed"
+        allowed = "no trailing commas" if comments else "no comments and no trailing commas"
+        hint = f"correct the file first (the client allows {allowed}); nothing was changed"
         raise InvalidJson(f"line {line}: it is not JSON ({why})", code="not_json", hint=hint) from error
+
+
+@lru_cache(maxsize=8)
+def _plain(text: str) -> str:
+    """The text with blanks for its comments, so that every position stays."""
+    return _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"\S", " ", found[0]), text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +68,8 @@ class SettingsEntries:
     """All entries of one file."""
 
     entries: tuple[SettingsEntry, ...]
+    comments: bool = False
+    """Whether the client reads comments."""
 
     @property
     def unmistakable(self) -> list[str]:
@@ -64,19 +78,19 @@ class SettingsEntries:
 
     def is_complete(self, text: str) -> bool:
         """Whether every entry is there as it should be."""
-        document = parse(text)
+        document = parse(text, comments=self.comments)
         return all(_has(document, entry) for entry in self.entries)
 
     def names(self, text: str) -> list[str]:
         """The entries that are there, whatever their state."""
-        parse(text)
+        parse(text, comments=self.comments)
         return [entry.name for entry in self.entries if _ours(text, entry)]
 
     def put(self, draft: TextDraft) -> list[str]:
         """Add what is missing and return its names."""
         added = []
         for entry in self.entries:
-            document = parse(draft.text)
+            document = parse(draft.text, comments=self.comments)
             # Where the file has something else, nothing is written: a list for an object, or a foreign value of the name.
             for depth in range(len(entry.at) + 1):
                 found = value_at(document, entry.at[:depth])
@@ -98,7 +112,7 @@ class SettingsEntries:
 
     def take(self, text: str, names: Collection[str] | None) -> str:
         """Remove these entries, or all that are Tacit's, and the lists and objects that this leaves empty."""
-        parse(text)
+        parse(text, comments=self.comments)
         for entry in self.entries:
             if names is None or entry.name in names:
                 while ours := _ours(text, entry):
@@ -107,7 +121,7 @@ class SettingsEntries:
 
     def meaning(self, text: str) -> Any:
         """What a text says to a reader of JSON; what is empty says nothing."""
-        return _lean(parse(text))
+        return _lean(parse(text, comments=self.comments))
 
     @property
     def by_hand(self) -> str:
@@ -144,7 +158,7 @@ def _says(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-# --- positions in the text; it is valid JSON here -------------------------------------------------------------------
+# --- positions in the text; it is valid JSON here, or would be without its comments ----------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +179,7 @@ def _skip(text: str, at: int) -> int:
 
 def _parts(text: str, at: int) -> list[_Part]:
     """Return the parts of the object or list that begins at a position; nothing for another value."""
+    text = _plain(text)
     parts: list[_Part] = []
     is_object = text[at] == "{"
     if not is_object and text[at] != "[":
@@ -185,6 +200,7 @@ def _parts(text: str, at: int) -> list[_Part]:
 
 def _find(text: str, names: Collection[str]) -> int | None:
     """Return where the value begins that names lead to. Of several members with one name the last counts."""
+    text = _plain(text)
     at = _skip(text, 0)
     if at == len(text):
         return None
@@ -232,9 +248,10 @@ def _add(draft: TextDraft, entry: SettingsEntry) -> None:
         last, before = parts[-1], parts[-2].end if len(parts) > 1 else holder
         own_line = "\n" in text[before : last.start]
         indent = _indent(text, last.start) if own_line else None
-        draft.insert(
-            last.end, "," + (" " if indent is None else newline + indent) + _written(draft, key, value, indent)
-        )
+        behind = _COMMENT_BEHIND.match(text, last.end) if own_line else None
+        gap = " " if indent is None else newline + indent
+        draft.insert(behind.end() if behind else last.end, gap + _written(draft, key, value, indent))
+        draft.insert(last.end, ",")
     elif "\n" not in text.strip() and names:
         draft.insert(holder + 1, _written(draft, key, value, None))
     else:
@@ -269,9 +286,12 @@ def _cut(text: str, holder: int, part: _Part) -> str:
     parts = _parts(text, holder)
     index = parts.index(part)
     if index + 1 < len(parts):
-        return text[: part.start] + text[parts[index + 1].start :]
-    start = parts[index - 1].end if index else holder + 1
-    return text[:start] + text[part.end :]
+        return text[: part.start] + text[_skip(text, _plain(text).index(",", part.end) + 1) :]
+    kept = text[: part.start].rstrip() if index else text[: holder + 1]
+    if index:
+        comma = _plain(text).index(",", parts[index - 1].end)
+        kept = kept[:comma] + kept[comma + 1 :]
+    return kept + text[part.end :]
 
 
 def _prune(text: str, names: tuple[str, ...]) -> str:
@@ -284,5 +304,5 @@ def _prune(text: str, names: tuple[str, ...]) -> str:
         if len(same_name) > 1:  # the other one would come to life
             return text
         text = _cut(text, holder, same_name[0])
-    root = _skip(text, 0)
+    root = _skip(_plain(text), 0)
     return text if _parts(text, root) else text[: root + 1] + text[_skip(text, root + 1) :]
