@@ -17,6 +17,10 @@ from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.ingest.sources import PLACES, find_reader
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.table import HIDDEN, OLD_NAMES, REPLACED, less_used
+from tacit.surfaces.clients.checks import moment_of
+from tacit.surfaces.clients.connections import CLIENTS as CLIENT_TABLE
+from tacit.surfaces.clients.connections import Audience, ClientFolders, Launcher, files_of
+from tacit.surfaces.hook.events import BEFORE, CALL, LEARN, PROMPT, START
 
 ROOT = Path(__file__).parents[2]
 TARGET = Path(__file__).with_name("cli.md")
@@ -96,8 +100,48 @@ those of Copilot, Cursor, Gemini CLI, OpenClaw and opencode by the clients' sche
 """
 
 
+CONNECTIONS = """
+## Connections
+
+What `tacit init` writes for each client, for one person and with `--shared`, and by which events the client calls the hook.
+A client without a file for something gets none. The closed loops in `tests/e2e/loops` run each of these clients.
+
+| client | for | hooks | MCP server | deny rules | skill | policy or guide |
+| --- | --- | --- | --- | --- | --- | --- |
+"""
+EVENTS = """
+| client | a session starts | you send a prompt | before a command | after a call | the agent stops |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+
+def connections() -> str:
+    """Return the tables of what each client is given, and of the events that call the hook."""
+    places = ClientFolders(
+        project=Path("/."), user_home=Path("~"), claude_home=Path("~/.claude"), codex_home=Path("~/.codex")
+    )
+    written, called = [], []
+    for client in CLIENT_TABLE.values():
+        person = client.default
+        for audience in dict.fromkeys((person, Audience.USER, Audience.SHARED)):
+            files = files_of(client, places, audience, launcher=Launcher(words=("tacit",)))
+            if not files or files[0].audience is not audience:
+                continue
+            named = {file.what: str(file.path).removeprefix("/") for file in files}
+            parts = (("hooks",), ("MCP server",), ("deny rules",), ("skill",), ("policy", "guide", ".yaml"))
+            cells = [next((path for what, path in named.items() if any(p in what for p in part)), "") for part in parts]
+            shown = (f"`{cell}`" if cell else "" for cell in cells)
+            written.append(f"| {client.title} | {audience} | {' | '.join(shown)} |\n")
+        moments: dict[str, list[str]] = {}
+        for event in client.events:
+            moments.setdefault(moment_of(event), []).append(f"`{event}`")
+        cells = [", ".join(moments.get(moment, ())) for moment in (START, PROMPT, BEFORE, CALL, LEARN)]
+        called.append(f"| {client.title} | {' | '.join(cells)} |\n")
+    return CONNECTIONS + "".join(written) + EVENTS + "".join(called)
+
+
 def clients() -> str:
-    """Return the page on clients: a row for each, by what reading its session gave."""
+    """Return the page on clients: a row for each, by what reading its session gave and by the table of connections."""
     sys.path.insert(0, str(ROOT))
     from tests.unit.ingest.client_samples import SAMPLES
 
@@ -105,7 +149,7 @@ def clients() -> str:
     for name, write in SAMPLES.items():
         with tempfile.TemporaryDirectory() as home:
             rows.append(_client_row(name, write(Path(home))))
-    return CLIENTS + "".join(sorted(rows)) + AFTER_THE_TABLE
+    return CLIENTS + "".join(sorted(rows)) + AFTER_THE_TABLE + connections()
 
 
 def _client_row(name: str, place: Path) -> str:

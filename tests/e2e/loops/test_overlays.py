@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.e2e.loops import ledger
-from tests.e2e.loops.clients import Load, Move
+from tests.e2e.loops.clients import Load, Move, Run
 from tests.e2e.loops.dialects import Request
 from tests.e2e.loops.world import World
 
@@ -45,3 +45,23 @@ def test_a_static_skill_shows_its_overlay_in_the_session_that_loads_it(world: Wo
     assert session.failures == []
     world.learned(trajectories=3)
     assert world.tacit("skills", "show", overlay["name"])["reliability"]["successes"] == 1
+
+
+@pytest.mark.parametrize("client", ["copilot", "opencode"], indirect=True)
+def test_a_client_that_reads_the_folders_of_two_is_told_of_a_skill_once(world: World) -> None:
+    world.install_tacit()
+    world.init("--client", "claude-code", "--channel", "skill")
+    for month in ("2026-04", "2026-05", "2026-06"):
+        assert world.session(ledger.task(month), lambda _, month=month: ledger.long_way(month)).code == 0
+        world.forget_build()
+    procedure = next(each for each in world.learned(trajectories=3) if each["kind"] == "procedure")
+    world.approve(procedure["version_id"])
+    written = [*world.project.glob(".*/skills/*/SKILL.md")]
+    assert {path.parts[-4] for path in written if path.parts[-2] == procedure["name"]} == {".agents", ".claude"}
+
+    after = world.session(ledger.task("2026-07"), lambda _: [Run("true")])
+    world.assert_undisturbed(after)
+    told = after.requests[-1].told
+    assert told.count(procedure["description"]) == 1, "listed by the client, and by nobody else"
+    assert "<tacit-skill" not in told
+    assert told.count("Recall what earlier sessions in this project learned") == 1

@@ -492,7 +492,7 @@ def _from_row(
             (
                 path,
                 _piece(path, [entry for what in whats for entry in entries[what]], launcher, name),
-                " and ".join(whats),
+                ", ".join(whats),
             )
             for path, whats in told.items()
         ]
@@ -575,6 +575,8 @@ OPENCODE = _from_row(
     program="opencode",
     home=lambda places: (places.config_home or places.user_home / ".config") / "opencode",
     hooks=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
+    server=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
+    rules=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
     policy=("AGENTS.md", "AGENTS.md"),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"),
 )
