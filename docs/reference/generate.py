@@ -104,7 +104,7 @@ CONNECTIONS = """
 ## Connections
 
 What `tacit init` writes for each client, for one person and with `--shared`, and by which events the client calls the hook.
-A client without a file for something gets none. The closed loops in `tests/e2e/loops` run each of these clients.
+A client without a file for something gets none. The closed loops in `tests/e2e/loops` run all of them but aider.
 
 | client | for | hooks | MCP server | deny rules | skill | policy or guide |
 | --- | --- | --- | --- | --- | --- | --- |

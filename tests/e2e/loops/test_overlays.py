@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -47,12 +48,17 @@ def test_a_static_skill_shows_its_overlay_in_the_session_that_loads_it(world: Wo
     assert world.tacit("skills", "show", overlay["name"])["reliability"]["successes"] == 1
 
 
+def stumbling(way: Sequence[Move], _: Request) -> Sequence[Move]:
+    return way
+
+
 @pytest.mark.parametrize("client", ["copilot", "opencode"], indirect=True)
 def test_a_client_that_reads_the_folders_of_two_is_told_of_a_skill_once(world: World) -> None:
     world.install_tacit()
     world.init("--client", "claude-code", "--channel", "skill")
     for month in ("2026-04", "2026-05", "2026-06"):
-        assert world.session(ledger.task(month), lambda _, month=month: ledger.long_way(month)).code == 0
+        way = ledger.long_way(month)
+        assert world.session(ledger.task(month), partial(stumbling, way)).code == 0
         world.forget_build()
     procedure = next(each for each in world.learned(trajectories=3) if each["kind"] == "procedure")
     world.approve(procedure["version_id"])

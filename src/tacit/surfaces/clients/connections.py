@@ -454,8 +454,9 @@ CODEX = Client(
 
 # --- the others, by a table -----------------------------------------------------------------------------------------
 
-Places = tuple[str, str]
-"""Where a file lies in the person's folder, and where in a team's project."""
+Places = tuple[str, ...]
+"""Where a file lies: in the person's folder, in a team's project, and, if the client knows that, in it for one person."""
+_USUAL = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop")
 
 
 def _from_row(
@@ -465,46 +466,43 @@ def _from_row(
     program: str,
     home: Callable[[ClientFolders], Path],
     hooks: Places,
-    server: Places | None = None,
-    rules: Places | None = None,
-    policy: Places,
+    server: Places = ("", "", ""),
+    rules: Places = ("", "", ""),
+    skills: Places = ("skills", ".agents/skills"),
+    policy: Places = ("", "", ""),
     events: Sequence[str],
     second: int = 1,
     kind: Mapping[str, Any] | None = None,
 ) -> Client:
-    """A client whose files are told by pairs; what is not told, it has no file for.
+    """A client whose files are told by their places; what is not told, it has no file for.
 
     `second` is how many of the client's units of time one has; `kind` is what its entry of a server says besides the command.
     """
     timeouts = dict.fromkeys(events, HOOK_TIMEOUT_S * second)
 
     def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
-        shared = audience is Audience.SHARED
-        audience = Audience.SHARED if shared else Audience.USER
-        folder = places.project if shared else home(places)
+        audience = Audience.USER if audience is Audience.LOCAL and len(hooks) < 3 else audience
+        at = (Audience.USER, Audience.SHARED, Audience.LOCAL).index(audience)
+        folder, project = (places.project, str(places.project)) if at else (home(places), "")
         entries = {"hooks": list(hook_entries(launcher, name, timeouts))}
         entries |= {SERVER: [_server_entry(launcher, name, (_SERVERS,), kind or {})], RULES: _deny_entries()}
         told: dict[str, list[str]] = {}
         for what, each in (("hooks", hooks), (SERVER, server), (RULES, rules)):
-            if each and each[shared]:
-                told.setdefault(each[shared], []).append(what)
+            told.setdefault(each[at], []).append(what)
+        told.pop("", None)
         pieces: list[tuple[str, ClientPiece, str]] = [
-            (
-                path,
-                _piece(path, [entry for what in whats for entry in entries[what]], launcher, name),
-                ", ".join(whats),
-            )
+            (path, _piece(path, [entry for what in whats for entry in entries[what]], launcher, name), ", ".join(whats))
             for path, whats in told.items()
         ]
-        skill = f"{'.agents/skills' if shared else 'skills'}/tacit/SKILL.md"
-        pieces.append((skill, WholeFile(skill_text(launcher)), "skill"))
-        pieces.append((policy[shared], MarkedBlock(policy_text(launcher, audience)), "policy"))
-        file = partial(ClientFile, client=name, audience=audience, project=str(places.project) if shared else "")
-        return [file(path=folder / path, piece=piece, what=what) for path, piece, what in pieces]
+        pieces.append((f"{skills[at]}/tacit/SKILL.md", WholeFile(skill_text(launcher)), "skill"))
+        if policy[at]:
+            pieces.append((policy[at], MarkedBlock(policy_text(launcher, audience)), "policy"))
+        file = partial(ClientFile, client=name, audience=audience, project=project)
+        found = [file(path=folder / path, piece=piece, what=what) for path, piece, what in pieces]
+        return found + (_excluded(places, [each.path for each in found], file) if audience is Audience.LOCAL else [])
 
-    return Client(
-        name=name, title=title, program=program, events=timeouts, files=files, home=home, default=Audience.USER
-    )
+    default = Audience.LOCAL if len(hooks) > 2 else Audience.USER
+    return Client(name=name, title=title, program=program, events=timeouts, files=files, home=home, default=default)
 
 
 def _piece(path: str, entries: Sequence[SettingsEntry], launcher: Launcher, client: str) -> ClientPiece:
@@ -515,7 +513,7 @@ def _piece(path: str, entries: Sequence[SettingsEntry], launcher: Launcher, clie
         head = f"# {WRITTEN_BY}; `tacit uninstall` removes it."
         denied = (pattern.rstrip("*").replace("*", ".*") for pattern in deny_patterns())
         return WholeFile("\n\n".join((head, *map(_GEMINI_RULE.format, denied))) + "\n")
-    return SettingsEntries(tuple(entries), comments=True)
+    return SettingsEntries(tuple(entries), comments=client != "letta-code")
 
 
 _GEMINI_RULE = """\
@@ -548,7 +546,7 @@ QWEN_CODE = _from_row(
     server=("settings.json", ".qwen/settings.json"),
     rules=("settings.json", ".qwen/settings.json"),
     policy=("QWEN.md", "AGENTS.md"),
-    events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
+    events=(*_USUAL, "SessionEnd"),
     second=1000,
 )
 COPILOT = _from_row(
@@ -559,14 +557,7 @@ COPILOT = _from_row(
     hooks=("hooks/tacit.json", ".github/hooks/tacit.json"),
     server=("mcp-config.json", ".github/mcp.json"),
     policy=("copilot-instructions.md", "AGENTS.md"),
-    events=(
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "Stop",
-    ),
+    events=(*_USUAL, "PreToolUse"),
     kind={"type": "local", "tools": ["*"]},
 )
 OPENCODE = _from_row(
@@ -578,45 +569,20 @@ OPENCODE = _from_row(
     server=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
     rules=("plugins/tacit.js", ".opencode/plugins/tacit.js"),
     policy=("AGENTS.md", "AGENTS.md"),
-    events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"),
+    events=_USUAL,
 )
 
 
-# --- letta-code -----------------------------------------------------------------------------------------------------
-
-LETTA_EVENTS = dict.fromkeys(
-    ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"), HOOK_TIMEOUT_S * 1000
-)
-
-
-def _letta_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
-    """Everything letta-code is given. It reports a failed call as one that was used, too."""
-    folder = (places.user_home if audience is Audience.USER else places.project) / ".letta"
-    settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
-    skills = {
-        Audience.LOCAL: places.project / ".skills",
-        Audience.USER: folder / "skills",
-        Audience.SHARED: places.project / ".agents" / "skills",
-    }
-    skill = skills[audience] / "tacit" / "SKILL.md"
-    project = "" if audience is Audience.USER else str(places.project)
-    file = partial(ClientFile, client=LETTA_CODE.name, audience=audience, project=project)
-    hooks = SettingsEntries(hook_entries(launcher, LETTA_CODE.name, LETTA_EVENTS))
-    found = [
-        file(path=settings, piece=hooks, what="hooks"),
-        file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
-    ]
-    return found + (_excluded(places, (settings, skill), file) if audience is Audience.LOCAL else [])
-
-
-LETTA_CODE = Client(
+LETTA_CODE = _from_row(
     name="letta-code",
     title="letta-code",
     program="letta",
-    events=LETTA_EVENTS,
-    files=_letta_files,
     home=lambda places: places.user_home / ".letta",
-    default=Audience.LOCAL,
+    hooks=("settings.json", ".letta/settings.json", ".letta/settings.local.json"),
+    skills=("skills", ".agents/skills", ".skills"),
+    # A call that failed was used, too.
+    events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
+    second=1000,
 )
 
 # --- clients without hooks: aider and mini-swe-agent ------------------------------------------------------------------
