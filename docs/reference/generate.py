@@ -200,5 +200,6 @@ def _context(command: click.Command, path: str) -> click.Context:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(reference(), encoding="utf-8")
-    TARGET.with_name("clients.md").write_text(clients(), encoding="utf-8")
+    for path, text in ((TARGET, reference()), (TARGET.with_name("clients.md"), clients())):
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -88,9 +88,8 @@ class Terminal:
 
     def run(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
         """Run it, without a terminal, to its end."""
-        here = None if self.unlocked else self._begins_at
-        if here:
-            return Ran(*here.run(self._start(arguments), stdin=stdin, timeout_s=timeout_s))
+        if here := self.begins_at:
+            return Ran(*here.run(self.start(arguments, unlocked=self.unlocked), stdin=stdin, timeout_s=timeout_s))
         return self.run_cold(*arguments, stdin=stdin, timeout_s=timeout_s)
 
     def run_cold(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
@@ -143,9 +142,9 @@ class Terminal:
 
     def _typed(self, arguments: Sequence[str]) -> tuple[int, int, Callable[[], int]]:
         """Start it at a terminal: the terminal's other end, the number of the process, and how to wait for its exit code."""
-        if here := self._begins_at:
+        if here := self.begins_at:
             master, slave = pty.openpty()
-            begun = here.begin(self._start(arguments), [slave])
+            begun = here.begin(self.start(arguments), [slave])
             return master, begun.number, begun.wait
         child, master = pty.fork()
         if child == 0:
@@ -154,13 +153,14 @@ class Terminal:
         return master, child, lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     @property
-    def _begins_at(self) -> Nursery | None:
+    def begins_at(self) -> Nursery | None:
         """Where processes begin with their imports done; nothing where a variable says how the interpreter shall start."""
         is_usual = not any(name.startswith(OF_THE_INTERPRETER) for name in self.variables.keys() - OF_ITS_CHILDREN)
         return self.nursery if is_usual else None
 
-    def _start(self, arguments: Sequence[str]) -> Start:
-        return Start(arguments, str(self.project), self.environment)
+    def start(self, arguments: Sequence[str], *, unlocked: bool = False) -> Start:
+        """What the nursery is asked for."""
+        return Start(arguments, str(self.project), self.environment, PASSPHRASE if unlocked else "")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,6 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 LARGEST = 1 << 17
@@ -37,14 +38,18 @@ LARGEST = 1 << 17
 
 @dataclass(frozen=True)
 class Start:
-    """What to start: the arguments of `tacit`, where, and with which environment."""
+    """What to start: the arguments of `tacit`, where, and with which environment.
+
+    With a passphrase it is a program of the person's that has unlocked the key in their home.
+    """
 
     arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
+    passphrase: str = ""
 
     def spelled(self) -> bytes:
-        return json.dumps([self.arguments, self.folder, self.environment]).encode()
+        return json.dumps([self.arguments, self.folder, self.environment, self.passphrase]).encode()
 
     @classmethod
     def understood(cls, data: bytes) -> Start:
@@ -181,6 +186,11 @@ def become(start: Start, streams: Sequence[int]) -> None:
     time.tzset()
     sys.path.insert(0, start.folder)
     sys.argv[1:] = start.arguments
+    if start.passphrase:
+        from tacit.config.signers import set_unlocked_key
+        from tacit.config.signing_key import unlock
+
+        set_unlocked_key(unlock(Path(start.environment["HOME"], ".tacit"), start.passphrase))
     runpy.run_module("tacit", run_name="__main__", alter_sys=True)
 
 
@@ -218,6 +228,7 @@ def warm_up() -> None:
 
     for module in pkgutil.iter_modules(cli.__path__, "tacit.surfaces.cli."):
         importlib.import_module(module.name)
+    importlib.import_module("tacit.surfaces.mcp")
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         memory = tacit.open(":memory:")
         for path in sorted(folder.rglob("*.jsonl")):

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Terminal, uncoloured
+from tests.lengths import EXHAUSTIVE
 from tests.person import PASSPHRASE, give_key
 
 TASK = "rotate the tokens of the payment gateway"
@@ -494,7 +495,7 @@ def by_the_editor(agent: Agent, word: str) -> str:
     )
 
 
-TERMINALS = [
+TERMINALS: list[Callable[[Agent, str], str]] = [
     with_a_terminal_from_python, with_a_terminal_from_script, with_keys_for_the_whole_review, in_an_empty_environment,
     in_the_name_of_a_person, in_a_session_of_its_own, by_nohup_after_its_shell_has_gone, by_a_daemon_with_a_terminal,
     in_a_namespace_of_its_own, in_a_tmux_window, in_a_screen_window, in_a_terminal_of_vim, from_a_detached_node,
@@ -521,6 +522,8 @@ def test_with_a_terminal_only_the_passphrase_approves(agent: Agent, attempt: Cal
         pytest.skip(f"{program} is not installed")
     said = attempt(agent, GUESS)
     assert not agent.is_recalled, said
+    if not EXHAUSTIVE and TERMINALS.index(attempt) % 3:
+        return  # the controls of the others are part of `make exhaustive`
     controlled = attempt(agent, PASSPHRASE)
     assert agent.is_recalled, (
         f"with the right passphrase it must work, or the test shows nothing:\n{said}\n{controlled}"

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ from tests.lengths import EXHAUSTIVE
 from tests.person import give_key
 from tests.raising import raises
 
-PYTEST = f"{sys.executable} -m pytest -q"
+PYTEST = "python -m pytest -q"
 REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "20"))
 EVERY_WAY = EXHAUSTIVE or os.environ.get("TACIT_TEST_TRICKS", "") == "all"
 """Whether each trick is tried by command and by interface, and shown to work; else every third of those is that both can be shown."""
@@ -114,16 +115,40 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, verdict.version_id
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A path with what the checks need, Python with pytest and a linter in an environment of its own.
+
+    All packages that lie beside a program of the path are looked through at each verification; here they are few.
+    """
+    folder = tmp_path_factory.mktemp("python")
+    venv.create(folder, symlinks=True)
+    [site] = folder.glob("lib/python3*/site-packages")
+    installed = Path(pytest.__file__).parents[1]
+    for name in ("pytest", "_pytest", "iniconfig", "packaging", "pluggy", "pygments", "ruff"):
+        shutil.copytree(installed / name, site / name)
+    shutil.copy(installed / "py.py", site)
+    (folder / "bin" / "ruff").symlink_to(Path(sys.executable).with_name("ruff").resolve())
+    (folder / "bin" / "pytest").write_text(f"#!{folder}/bin/python\nimport pytest\nraise SystemExit(pytest.main())\n")
+    (folder / "bin" / "pytest").chmod(0o755)
+    subprocess.run([folder / "bin" / "python", "-m", "compileall", "-q", "-b", site], check=True)
+    for source in site.rglob("*.py"):
+        source.unlink()  # a verification starts with no caches, and would compile all of it each time
+    others = [
+        Path(found).parent for name in ("bash", "env", "git", "make", "npm", "sed") if (found := shutil.which(name))
+    ]
+    return os.pathsep.join(str(each) for each in dict.fromkeys([folder / "bin", *others]))
+
+
 @pytest.fixture
-def shop(tmp_path: Path, template: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def shop(tmp_path: Path, template: tuple[Path, str], programs: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     folder, version = tmp_path / "shop", template[1]
     shutil.copytree(template[0], folder, symlinks=True)
     time.sleep(0.2)  # nobody's project is made in the very moment in which a skill is given
     give_key(tmp_path / "home" / ".tacit")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    variables = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": ""}
+    variables = {"PATH": programs, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": ""}
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("PATH", programs)
     with tacit.open() as loop:
         use = loop.recall(SKILL.description).use_id
         yield Shop(Terminal(folder, tmp_path / "home", variables), loop, use, version)
@@ -194,21 +219,21 @@ TRICKS = [
     Trick("a check started in another place", write("../evil/test_a.py", PASSING), f"env -C ../evil {PYTEST}"),
     Trick("options in a variable of the check", "true", f"{PYTEST} $OPTS", variables=(("OPTS", "-k true"),), fools=False),
     Trick("options in a file", "echo tests/test_other.py > opts", f"{PYTEST} @opts"),
-    Trick("python without assertions", "true", f"{sys.executable} -O -m pytest -q --assert=plain"),
+    Trick("python without assertions", "true", "python -O -m pytest -q --assert=plain"),
     Trick("a shell in which all passes", "true", "make test SHELL=/bin/true"),
     Trick("a makefile in another place", "mkdir ../evil && printf 'test:\\n\\ttrue\\n' > ../evil/Makefile", "make -C ../evil test"),
     Trick("a test left out", "true", f"{PYTEST} --deselect tests/test_app.py::test_adds"),
     Trick("tests only collected", "true", f"{PYTEST} --collect-only"),
     Trick("other settings", write("easy.ini", "[pytest]\naddopts = --ignore=tests/test_app.py\npythonpath = ."), f"{PYTEST} -c easy.ini"),
-    Trick("an easier check", "true", f"{sys.executable} -m compileall -q app.py"),
-    Trick("a linter", "true", f"{sys.executable} -m ruff check app.py"),
+    Trick("an easier check", "true", "python -m compileall -q app.py"),
+    Trick("a linter", "true", "python -m ruff check app.py"),
     Trick("true", "true", "true"),
     Trick("exit 0", "true", "exit 0"),
     Trick("an echo", "true", "echo '2 passed in 0.01s'"),
     Trick("a constant comparison", "true", "test 1 = 1"),
     Trick("a listing", "true", "ls"),
-    Trick("python that does nothing", "true", f"{sys.executable} -c pass"),
-    Trick("python that prints a success", "true", f"{sys.executable} -c \"print('2 passed in 0.01s')\""),
+    Trick("python that does nothing", "true", "python -c pass"),
+    Trick("python that prints a success", "true", "python -c \"print('2 passed in 0.01s')\""),
     Trick("a nested nothing", "true", "bash -c 'true'"),
     Trick("a shell function", "true", "pytest() { true; }; pytest"),
     Trick("an alias", "true", "alias pytest=true; pytest", fools=False),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import IO, Any
 
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -24,19 +25,30 @@ TASK = "Add a migration that adds column `paid_at` to `payments`"
 
 
 def talk(terminal: Terminal, speak: Talk, *arguments: str) -> Any:
-    """Start the server as a client would, say something to it, and let it end."""
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "tacit", "mcp", *arguments],
-        env=terminal.environment,
-        cwd=terminal.project,
-    )
+    """Start the server, connect to it as a client does, say something to it, and let it end."""
+    if not (nursery := terminal.begins_at):
+        words = ["-m", "tacit", "mcp", *arguments]
+        server = StdioServerParameters(
+            command=sys.executable, args=words, env=terminal.environment, cwd=terminal.project
+        )
+        return asyncio.run(session(server, speak))
+    (reading, to), (out, writing) = os.pipe(), os.pipe()
+    with os.fdopen(to, "wb") as to_server, os.fdopen(out, "rb") as from_server:
+        begun = nursery.begin(terminal.start(("mcp", *arguments)), (reading, writing, os.dup(2)))
+        streams = f"/proc/{os.getpid()}/fd"
+        relay = f"cat {streams}/{out} & exec cat > {streams}/{to}"
+        server = StdioServerParameters(command="sh", args=["-c", relay])
+        said = asyncio.run(session(server, speak, to_server, from_server))
+    assert begun.wait() == 0
+    return said
 
-    async def session() -> Any:
-        async with Client(server, read_timeout_seconds=60) as client:
-            return await speak(client)
 
-    return asyncio.run(session())
+async def session(server: StdioServerParameters, speak: Talk, *handed_over: IO[bytes]) -> Any:
+    """Connect, and say something; what was handed over to the client is closed here once it is connected."""
+    async with Client(server, read_timeout_seconds=60) as client:
+        for stream in handed_over:
+            stream.close()
+        return await speak(client)
 
 
 async def ask(client: Client, tool: str, **arguments: Any) -> tuple[str, bool]:
@@ -59,6 +71,7 @@ def test_an_agent_gets_its_own_verbs_and_none_of_a_persons(terminal: Terminal) -
     async def speak(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
+    terminal.variables["PYTHONUNBUFFERED"] = "1"  # an interpreter of its own, started by the client
     assert sorted(talk(terminal, speak)) == [
         "apply", "artifact", "assume", "checkpoint", "propose", "recall", "record", "scratch", "share", "shared",
     ]  # fmt: skip

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -47,6 +48,13 @@ def git(folder: Path, *words: str) -> str:
 
 def shell(folder: Path, script: str) -> None:
     subprocess.run(["bash", "-c", script], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def short_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where the programs of these checks lie: whatever is installed beside a program of the path is looked through."""
+    found = [Path(program).parent for name in ("bash", "git", "make") if (program := shutil.which(name))]
+    monkeypatch.setenv("PATH", os.pathsep.join(str(each) for each in dict.fromkeys(found)))
 
 
 @pytest.fixture

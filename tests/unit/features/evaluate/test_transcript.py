@@ -262,8 +262,10 @@ def test_wherever_a_call_is_cut_no_piece_of_a_secret_is_left(frame: str, secret:
         assert [pieces(secret, each) for each in text_seen] == [[]] * len(text_seen), offset
 
 
-@pytest.mark.parametrize("length", [640, 10_000, 20_000, 100_000])
-@pytest.mark.parametrize(("frame", "secret"), SECRETS)
+LONG = [(*made, length) for length in (10_000, 20_000, 100_000) for made in SECRETS]
+
+
+@pytest.mark.parametrize(("frame", "secret", "length"), [*((*made, 640) for made in SECRETS), *spread(LONG, 9)])
 def test_wherever_a_long_text_is_cut_no_piece_of_a_secret_is_left(frame: str, secret: str, length: int) -> None:
     text = frame.format(secret)
     for offset in spread(range(length - len(text) - 2, length + 2), 8):

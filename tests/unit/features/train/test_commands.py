@@ -121,12 +121,13 @@ def model(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("letters", "dropped", "hint"),
-    [(27_000, 0, "use a base model with a longer context"), (60_000, 50, "no base model helps")],
+    ("letters", "context", "dropped", "hint"),
+    [(6_750, 2_048, 0, "use a base model with a longer context"), (60_000, 8_192, 50, "no base model helps")],
 )
 def test_too_many_long_attempts_are_refused_and_reported_in_one_voice(
-    tmp_path: Path, model: str, letters: int, dropped: int, hint: str
+    tmp_path: Path, model: str, letters: int, context: int, dropped: int, hint: str
 ) -> None:
+    Path(model, "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": context}))
     every = attempts(150)
     with memory_at(tmp_path) as memory:
         memory.capture(
