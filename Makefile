@@ -3,6 +3,8 @@
 PYTHON ?= python3
 LOCK_FLAGS ?=
 FUZZ_SECONDS ?= 120
+# One more than there are processors: some tests wait for a while.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 BIN := .venv/bin
 RUN := $(BIN)/python
@@ -30,7 +32,7 @@ quick: $(DEV) ## the fast tests: units of the core and the rules of the code bas
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --ignore=tests/unit/features tests/unit tests/contract/test_conventions.py
 
 test: $(DEV) ## run the whole test suite; what needs clients, a browser, weights or torch is left to `make loops`, `web`, `meaning` and `training`
-	@TACIT_CLIENTS=$${TACIT_CLIENTS:-skip} TACIT_BROWSER=$${TACIT_BROWSER:-skip} TACIT_WEIGHTS=$${TACIT_WEIGHTS:-skip} $(RUN) -m pytest -n auto --dist worksteal
+	@TACIT_CLIENTS=$${TACIT_CLIENTS:-skip} TACIT_BROWSER=$${TACIT_BROWSER:-skip} TACIT_WEIGHTS=$${TACIT_WEIGHTS:-skip} $(RUN) -m pytest -n $(WORKERS) --dist worksteal
 
 clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
 

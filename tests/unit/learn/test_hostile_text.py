@@ -8,7 +8,7 @@ from tacit.learn.single_attempt import distil
 from tacit.text.error_signatures import error_signature
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, read, say, write
 
-_SIZE = 32_000
+_SIZE = 16_000
 _UNITS = (
     "a", "-", "a-", "a.", "@", "+", "a@", "a@a.", "\n", "\r\n", "`", "'", '"', "{", "/", "a ", "a_", "aA", "1.", "1,", "$(",
     "\\", "[", "<<a\n", "a;", "a\n", "E  ", "1 | ", "please ",
