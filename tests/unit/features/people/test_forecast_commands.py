@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
+from tacit.config.signers import trusted_signers
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status, coded
 from tacit.domain.stored import StoredVersion
@@ -23,6 +24,7 @@ from tacit.features.people.decisions import People, is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked
 from tacit.features.people.ledger_entries import Choice, Forecast
+from tacit.features.people.proxy import Answer, Gate, allow, answer_reviews
 from tacit.gate.findings import GateReason
 from tacit.store import open_store
 from tacit.surfaces.authority import PERSON_ONLY
@@ -338,3 +340,18 @@ def test_a_page_says_how_many_of_the_sessions_that_the_project_asks_for_show_it(
             made.learn()
             gates += [each["gate"] for each in is_shown("review")["waiting"] if each["kind"] == "lesson"]
     assert [(len(gate["sessions"]), gate["needed"], gate["open"]) for gate in gates] == [(2, 3, False), (3, 3, True)]
+
+
+def test_what_was_approved_and_only_lacks_a_signature_is_left_to_the_person(project: Path) -> None:
+    with open_loop(project) as loop:
+        taught(loop, approve=proposed(loop, norm("branches")), reject=proposed(loop, lesson("lint-first")))
+        texts = (f"Grease gear {number} of printer {number * 7}." for number in range(12))
+        waits = [proposed(loop, lesson(f"gear-{number}", text)).version.id for number, text in enumerate(texts)]
+        for version_id in waits[::2]:
+            loop.review(version_id, "approve", by="bob")
+        loop.context.store.require_signatures(trusted_signers(project.parent / ".tacit"))
+        assert {loop.version(each).status for each in waits} == {Status.CANDIDATE}
+        allow(loop, "ann", {Gate.WEAK: Answer.FOLD}, 0.8)
+        folded = set(answer_reviews(loop))
+        assert folded
+        assert not folded & set(waits[::2])
