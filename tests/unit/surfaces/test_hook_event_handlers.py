@@ -536,3 +536,18 @@ def test_letta_code_without_a_terminal_is_told_the_norms_at_its_first_call_and_t
     assert "run sync first" in call(f"Exit code: 1\n{STALE}\n", "error")
     plain = tell(event_type="SessionStart", is_new_session=True, conversation_id="conv-2")
     assert plain == f"{LINES_HEADING}\n• {NORM.description}", "at a terminal, what a hook prints is what the model sees"
+
+
+def test_a_call_of_a_session_of_letta_code_that_told_of_its_start_is_no_start(project):
+    start = {"event_type": "SessionStart", "is_new_session": False, "conversation_id": "default"}
+    used = {"event_type": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_result": {}}
+    (project.folder / ".letta").mkdir()
+    last = {"lastSession": {"agentId": "agent-1", "conversationId": "default"}}
+    (project.folder / ".letta" / "settings.local.json").write_text(json.dumps(last))
+    for fields in (start, used):
+        named = {"working_directory": str(project.folder), "agent_id": "agent-1", **fields}
+        event = parse(stdin(named), "letta-code")
+        context = find(event, HookEnvironment({"HOME": str(project.home)}))
+        assert context is not None
+        respond(event, context, say=lambda text: None, clock=project.clock)
+    assert [(line["moment"], line.get("source")) for line in project.lines] == [("start", "resume"), ("call", None)]

@@ -155,6 +155,7 @@ class EventResponse:
     __slots__ = (
         "allowed_kinds",
         "answer",
+        "begins",
         "context",
         "event",
         "hook_index",
@@ -178,10 +179,15 @@ class EventResponse:
         self.loaded_skill = _loaded_skill(event)
         """The skill that the client loaded at this event, if any."""
         journal = path_of(context.location.folder_path, event.client, event.session)
-        begins = event.is_all_that_comes and not os.path.exists(journal)
+        self.begins = event.is_all_that_comes and not os.path.exists(journal)
+        """Whether a call is the first that is heard of a session."""
         self.hook_index = (
             self._open_index()
-            if event.moment in (START, BEFORE) or begins or event.prompt.strip() or self.signature or self.loaded_skill
+            if event.moment in (START, BEFORE)
+            or self.begins
+            or event.prompt.strip()
+            or self.signature
+            or self.loaded_skill
             else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
@@ -432,7 +438,7 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
 
 
 def _at_call(response: EventResponse) -> None:
-    if response.event.is_all_that_comes and not response.past.source:
+    if response.begins:
         _at_start(response)
     for call in response.event.calls:
         if call.failed and _is_denied(call):
