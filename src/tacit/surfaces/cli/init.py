@@ -96,8 +96,8 @@ def init(
 ) -> None:
     """Connect your coding agents to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
 
-    By default only for you and this project, in files that are not committed. Only Claude Code has such files: each other
-    client is asked about, and --yes leaves it out unless --client names it. It shows what changes and asks first, and leaves
+    By default only for you and this project, in files that are not committed. A client that has no such files is asked
+    about, and --yes leaves it out unless --client names it. It shows what changes and asks first, and leaves
     everything else in the files as it is. Running it again changes nothing; `tacit uninstall` removes everything. An agent
     may only look (--dry-run).
     """
