@@ -312,7 +312,7 @@ class _FactCounter:
 def _extends(command: str, names: Collection[str]) -> bool:
     """Whether it is one of these commands with a target: `cargo test parser`."""
     words = command.split()
-    return any(" ".join(words[:end]) in names for end in range(1, len(words)))
+    return any(" ".join(words[:end]) in names and word[0] != "-" for end, word in enumerate(words) if end)
 
 
 def _is_told(command: str, words: str, folder: str, settings: Collection[str], known: Iterable[Fact]) -> bool:
@@ -362,9 +362,9 @@ def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD)
     if not likely:
         return ""
     others = [fact for fact in facts if fact not in likely]
-    agreed = [
-        fact for fact in others if fact.topic in _SHOWN_TOPICS and fact.likelihood and fact.sessions >= MIN_SELDOM
-    ]
+    names = {fact.command for fact in facts}
+    used = [fact for fact in others if fact.topic in _SHOWN_TOPICS and fact.likelihood and fact.sessions >= MIN_SELDOM]
+    agreed = [fact for fact in used if not _extends(fact.command, names)]
     published = max((fact for fact in facts if fact.before), key=lambda fact: fact.sessions, default=None)
     seldom, once, commit, log, steps = ON_REQUEST
     lines = [
@@ -550,8 +550,8 @@ def _as_typed(own: Sequence[str], rest: Sequence[str], typed: Sequence[str]) -> 
         elif word in options and word != "--":
             options.remove(word)
             found += ["--", word] if dashes else [word]
-        elif dashes and to_come:
-            return []  # without the program after `--` it is another command
+        elif dashes and (to_come or word == own[-1]):
+            return []  # without the program after `--`, as in `mise x hk -- hk install`, it is another command
         else:
             dashes = dashes or word == "--"
             continue

@@ -19,6 +19,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, UsageSignal, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
+from tacit.domain.reach import CARD
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
 from tacit.evidence import control_runs
@@ -27,7 +28,7 @@ from tacit.evidence.reliability import reliability, reliability_score
 from tacit.evidence.skill_usage import changes_prominence, importance_of, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
-from tacit.render.context import LINE_KINDS, hook_text, pointer_line
+from tacit.render.context import LINE_KINDS, hook_text, plain_line, pointer_line
 from tacit.store import Store
 from tacit.store.connection import MEMORY
 from tacit.store.queries import parts_of
@@ -217,7 +218,12 @@ def _render(store: Store, versions: Sequence[StoredVersion]) -> None:
 
 
 def text_for_hooks(store: Store, stored: StoredVersion) -> str:
-    """Return what hooks show of a version once it is approved: the text that an approval signs."""
+    """Return what hooks show of a version once it is approved: the text that an approval signs.
+
+    Of the card of project facts that is all that was reviewed: which of it sessions need follows the counts.
+    """
+    if stored.version.content.kind is Kind.FACT and stored.version.name == CARD:
+        return "\n".join(map(plain_line, stored.version.content.body.splitlines()))
     return _rendering(store, stored, evidence=store.evidence([stored.version.id])[stored.version.id]).text
 
 

@@ -20,6 +20,7 @@ from tacit.recall.call_warnings import FILE, CallWarnings
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, embedding_texts
 from tacit.render.context import LINE_CHARACTERS, ON_REQUEST
 from tacit.store import Store, open_store
+from tacit.text.context_frame import card_text
 from tests.spelling import SpellingEmbedder
 from tests.unit.store.samples import at, content, put_version, step_to
 
@@ -330,6 +331,17 @@ def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -
     publishing.publish_card(store, stored, f"- test: `make all-tests`\n{ON_REQUEST[0]}`make render`")
     after = store.renderings.get([stored.version.id])[stored.version.id]
     assert (after.text, after.tokens < found.tokens) == ("- test: `make all-tests`", True)
+
+
+def test_an_approval_of_a_card_covers_what_no_session_starts_with(store: Store) -> None:
+    body = f"- `make test`\n{ON_REQUEST[0]}`zola build`"
+    stored = put_version(store, kind=Kind.FACT, name="project-commands", body=body, steps=())
+    publishing.publish(store)
+    signed = publishing.text_for_hooks(store, stored)
+    assert store.renderings.get([stored.version.id])[stored.version.id].text == "- `make test`"
+    later = "- `zola serve`\n- `go vet`\n- `hugo serve`"
+    assert card_text(signed, later) == "- `zola serve`\n- `go vet`"
+    assert card_text("- `make test`", later) == "- `go vet`"
 
 
 def warned_of(folder: Path, goal: str) -> list[str]:
