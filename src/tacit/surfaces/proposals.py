@@ -13,7 +13,7 @@ from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
-from tacit.evidence.session_quotes import QuotedSteps, find_quoted
+from tacit.evidence.capture import QuotedSteps, find_quoted
 from tacit.ingest.client_memories import find_statement, known_statements
 from tacit.ingest.sources import client_homes
 

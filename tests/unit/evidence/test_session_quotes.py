@@ -12,7 +12,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.evidence.session_quotes import MAX_SESSIONS, QuotedSteps, find_quoted
+from tacit.evidence.capture import MAX_SESSIONS, QuotedSteps, find_quoted
 from tacit.store import open_store
 from tests.unit.ingest.test_claude_code import prompt, result, said, text, use, write
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.errors import Mistake
 from tacit.domain.stored import NoteKind, SessionNote
 from tacit.domain.trajectory import Origin, Trajectory
-from tacit.evidence.session_quotes import running_attempts, squeezed
+from tacit.evidence.capture import running_attempts, squeezed
 from tacit.features.sessions.shared_lessons import with_error
 from tacit.ingest.journal import mark_notes
 from tacit.learn.origin_limits import attempt_texts, copied_spans

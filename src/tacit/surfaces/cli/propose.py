@@ -22,7 +22,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.evidence.session_quotes import QuotedSteps
+from tacit.evidence.capture import QuotedSteps
 from tacit.maintain.exports import imported
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
