@@ -61,7 +61,6 @@ class SessionPast:
 
     __slots__ = (
         "actions",
-        "announced",
         "answered",
         "controls",
         "is_asked",
@@ -78,8 +77,6 @@ class SessionPast:
         self.started_at = started_at
         """How and when the context began, where the client has said it."""
         self.shown: dict[str, None] = {}
-        self.announced: set[str] = set()
-        """What was shown before a call; if the call fails all the same, it may be shown once more."""
         self.controls: dict[str, float] = {}
         """What was held back by lot, and how likely that was: it stays so while the session lasts."""
         self.answered: set[str] = set()
@@ -101,11 +98,7 @@ class SessionPast:
 
     def add(self, line: dict[str, object]) -> None:
         """Take in one line, in the order they were written."""
-        shown = as_texts(line.get("shown"))
-        if line.get("moment") == "before":
-            self.announced.update(shown)
-        else:
-            self.shown.update(dict.fromkeys(shown))
+        self.shown.update(dict.fromkeys(as_texts(line.get("shown"))))
         self.controls = shares_in(line.get("control")) | self.controls
         self.answered.update(as_texts(line.get("answered")))
         self.warned.update(as_texts(line.get("warned")))

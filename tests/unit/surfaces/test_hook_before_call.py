@@ -93,16 +93,12 @@ def test_no_store_answers_nothing(tmp_path):
         assert not answers(event, context)
 
 
-def test_a_lesson_that_was_shown_before_the_call_comes_once_more_where_it_failed_all_the_same(project):
+def test_a_lesson_that_was_shown_before_the_call_does_not_come_again_where_it_failed(project):
     assert project.send(claude_before("pytest")) == SAID
-    assert project.send(FAILED) == SAID
     assert project.send(FAILED) == ""
     again = claude_failure("pytest -x", f"Exit code 1\nerror: also this is wrong here\n{MISSING}")
     assert project.send(again) == ""
     assert project.send(claude_before("pytest")) == ""
-    shown = [line.get("shown", []) for line in project.lines]
-    assert shown[:2] == [[project.ids[WARNING.name]]] * 2
-    assert not any(shown[2:])
 
 
 def test_a_lesson_that_was_shown_at_the_failure_is_not_shown_before_the_next_call(project):

@@ -152,6 +152,8 @@ class People:
         with self._store.transaction():
             expected = self._open_forecast(key, question.person)
             surprise = expected is not None and surprised(expected.posterior, expected.posterior_confidence, response)
+            # Who reviews without having seen the forecast speaks of this version alone.
+            is_known = question.sort is not ChoiceSort.REVIEW or (expected is not None and expected.shown)
             choice = Choice(
                 key=key,
                 at=self._now(),
@@ -167,7 +169,7 @@ class People:
                 features=question.features,
                 traits=question.traits,
                 reason=shortened(reason),
-                explicit=surprise and bool(reason.strip()),
+                explicit=surprise and is_known and bool(reason.strip()),
             )
             self._store.add(choice)
             outcome = None

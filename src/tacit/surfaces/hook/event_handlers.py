@@ -521,7 +521,7 @@ def _before_call(response: EventResponse) -> None:
     from tacit.recall.hook_recall import for_call
     from tacit.text.command_forms import command_forms
 
-    already_shown, scope = {*response.past.shown, *response.past.announced}, response.context.scope
+    already_shown, scope = set(response.past.shown), response.context.scope
     rows: list[tuple[SkillRow, CommandForm, tuple[CommandForm, ...]]] = []
     for call in response.event.calls:
         forms = command_forms(call.command)

@@ -191,6 +191,15 @@ def test_who_overrules_a_confident_forecast_with_a_reason_has_taught_a_preferenc
     assert People(loop).forecasts("ann")[-1].surprise
 
 
+def test_a_reason_of_who_did_not_see_the_forecast_is_about_this_version_alone(loop: Tacit) -> None:
+    like, unlike = proposed(loop, lesson("lint-first")), proposed(loop, norm("branches"))
+    taught(loop, approve=like, reject=unlike)
+    People(loop).show(like, "ann", is_shown=False)
+    loop.review(like.version.id, "reject", by="ann", reason="Lessons about linters belong into the editor's settings.")
+    assert People(loop).choices("ann")[-1].reason.startswith("Lessons about linters")
+    assert not [held for held in loop.reviews.waiting() if held.version.content.kind is Kind.PREFERENCE]
+
+
 def test_a_reason_of_one_word_is_kept_as_it_was_written_and_teaches_no_preference(loop: Tacit) -> None:
     like, unlike = proposed(loop, lesson("lint-first")), proposed(loop, norm("branches"))
     taught(loop, approve=like, reject=unlike)

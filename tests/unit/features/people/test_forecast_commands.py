@@ -261,7 +261,7 @@ def test_whose_reason_became_a_preference_is_told_so(project: Path) -> None:
     with memory() as loop:
         like, unlike = told_ones(loop, lesson), proposed(loop, norm("branches"))
         taught(loop, approve=like, reject=unlike)
-        seen = reviewing(loop, [like], "R\nLinters belong into the editor.\n")
+        seen = reviewing(loop, [like], "f\nR\nLinters belong into the editor.\n")
         assert "tacit review linters-belong-into-the-editor-" in seen
 
 
