@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.store import open_store
 from tacit.surfaces.hook.events import LINES_HEADING
 from tests.e2e.conftest import Ran, Terminal
+from tests.unit.ingest.client_samples import letta
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,
@@ -270,6 +272,27 @@ def test_sessions_that_end_at_once_are_all_learned_from(terminal, store, transcr
     with Tacit(open_store(store)) as loop:
         assert loop.archive.stats().trajectories == attempts
         assert loop.archive.verify() == []
+
+
+def test_a_session_that_nobody_ends_is_learned_from_when_the_next_one_begins(terminal, store):
+    sample = letta(terminal.home)
+    name = urlsafe_b64encode(b"conversation:conv-1").decode().rstrip("=")
+    sample.parent.rename(sample.parent.with_name(name))
+    (terminal.project / ".letta").mkdir()
+
+    def call(agent: str, conversation: str) -> None:
+        last = {"lastSession": {"agentId": agent, "conversationId": conversation}}
+        (terminal.project / ".letta" / "settings.local.json").write_text(json.dumps(last))
+        used = {"event_type": "PostToolUse", "agent_id": agent, "working_directory": str(terminal.project)}
+        send(terminal, used | {"tool_name": "Bash", "tool_input": {"command": "ls"}}, "--client", "letta-code")
+
+    for _ in range(2):
+        call("agent-1", "conv-1")
+    assert [path.name for path in (store.parent / "sessions").glob("*.wanted")] == ["letta-code-agent-1_conv-1.wanted"]
+    assert learned(store) == 0
+    call("agent-2", "conv-2")
+    wait_for(lambda: learned(store) == 1, "the learner")
+    assert log_of(terminal) == ""
 
 
 HEAVY = {"click", "rich", "dataclasses", "typing", "inspect", "msgspec", "pathlib", "logging", "tomllib", "subprocess"}
