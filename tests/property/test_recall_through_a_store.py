@@ -205,7 +205,7 @@ def namesakes(draw: st.DrawFn) -> list[Held]:
 
 
 # Each example makes a store on disk.
-@settings(max_examples=200 if EXHAUSTIVE else 40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=200 if EXHAUSTIVE else 30, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(namesakes(), ASKED)
 def test_hooks_and_recall_agree_on_what_a_narrower_scope_shadows(held, text):
     with TemporaryDirectory() as folder:

@@ -344,8 +344,8 @@ def test_hostile_text_is_answered_and_settled(name: str) -> None:
     ["pass:", "password=", 'token="', "key=", "password: ", "curl -u ", "a@", "-eyJhbGciOi", "-sk-ant-", f"-{GITHUB}"],
 )
 def test_a_long_row_of_names_costs_little(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
-    assert redact(redact(text).text).text == redact(text).text
+    once = redact(unit * (250_000 // len(unit))).text
+    assert redact(once).text == once
 
 
 def test_the_end_of_a_long_row_of_names_is_still_judged() -> None:

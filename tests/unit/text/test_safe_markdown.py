@@ -184,8 +184,9 @@ def test_once_is_enough_and_words_are_never_lost(text: str) -> None:
 )
 def test_hostile_text_is_read_to_its_end(piece: str) -> None:
     """What is quadratic takes minutes here; `bench/hostile_text.py` measures the time."""
-    text = piece * (200_000 // len(piece))
-    assert inert(inert(text)) == inert(text)
+    text = piece * (100_000 // len(piece))
+    once = inert(text)
+    assert inert(once) == once
     assert "\n" not in inert_line(text.replace("\n", " "))
 
 
