@@ -103,7 +103,7 @@ def test_a_skill_that_was_shown_and_followed_is_credited_once(project, transcrip
 def test_what_was_shown_and_not_followed_gets_no_credit(project, transcript):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     transcript.asks(TASK)
-    transcript.runs("sqlite3 app.db 'alter table payments add paid_at'")
+    transcript.runs("touch migrations/paid_at.sql")
     transcript.runs(TEST, "3 passed in 0.10s")
     (made,) = transcript.learned()["add-a-migration"]
     assert (made.outcome, made.following, made.adherence) == (Outcome.SUCCESS, Following.IGNORED, 0.0)
