@@ -173,10 +173,11 @@ _GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
 """Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
 STAND_IN_VERSION = "0"
 _STAND_IN = (
-    "while IFS= read -r l; do case $l in *'\"initialize\"'*) i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; "
-    "p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
-    'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
-    f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; esac; done'
+    "while IFS= read -r l; do i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
+    "case $l in *'\"initialize\"'*) printf "
+    '\'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
+    f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; '
+    '*\'"id":\'*) printf \'{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not here"}}\\n\' "$i";; esac; done'
 )
 """An MCP server in shell that offers nothing, so that no client reports a failed one where Tacit is not."""
 
