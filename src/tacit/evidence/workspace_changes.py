@@ -8,6 +8,7 @@ that Tacit runs itself can show the outcome.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -275,10 +276,12 @@ def _script_run(command: Command) -> str:
 
 
 def _is_own_script(command: Command) -> bool:
-    """Whether this runs a script of the project that is given no deciding file and not told to write expected results anew."""
+    """Whether this runs a script or module that is given no deciding file and not told to write expected results anew."""
     words = command.words[1:]
     rewrites = _REWRITING.search(" ".join(words)) or any("/" in word and decides_checks(word) for word in words)
-    return bool(_script_run(command)) and not rewrites
+    is_module = command.runner.endswith("-m") and re.fullmatch(r"[a-z_]\w*(?:\.\w+)*", command.program) is not None
+    known = command.program.partition(".")[0] in sys.stdlib_module_names | {"pip", "pytest"}
+    return (bool(_script_run(command)) or (is_module and not known)) and not rewrites
 
 
 def _files_named(value: Any, key: str = "") -> Iterator[str]:

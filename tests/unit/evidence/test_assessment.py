@@ -431,6 +431,8 @@ def test_script_of_the_project_may_run_unless_the_session_wrote_it():
     run = shell("python scripts/tidy.py")
     passed = shell("pytest -q", seen="4 passed")
     assert assess(attempt(CHANGE, run, passed)).verified_success
+    assert assess(attempt(CHANGE, shell("python3 -m invoice report 2026-04"), passed)).verified_success
+    assert code_of(attempt(CHANGE, shell("python3 -m ensurepip"), passed)) == "effect_unknown"
     assert code_of(attempt(CHANGE, edit("scripts/tidy.py", tool="Write"), run, passed)) == "effect_unknown"
     assert code_of(attempt(CHANGE, shell("python tidy.py tests/test_totals.py"), passed)) == "effect_unknown"
     assert code_of(attempt(CHANGE, shell("python -c 'import shutil'"), passed)) == "effect_unknown"
