@@ -40,10 +40,6 @@ NEIGHBOURS = 12
 """How many others each skill is compared with."""
 MOST_PER_FEATURE = 64
 """Over one word or step a skill meets at most so many others, the newest that have it."""
-UNUSUAL_SHARE = 20
-"""An action that at most one skill in so many takes is unusual."""
-SHARED_AT_LEAST = 3
-"""Steps that two skills must share before the same unusual actions make them one."""
 
 
 def merges(library: LibraryView) -> list[Care]:
@@ -349,8 +345,7 @@ def _precedence(library: LibraryView, stored: StoredVersion, *, apart: bool) -> 
 # --- similar pairs ----------------------------------------------------------------------------------------------------
 #
 # Not every two skills are compared: skills of one kind and scope meet over a word of their subject or a step that both have,
-# and each is compared with the dozen that share most of what is rare. Rarity among all others also shows two skills that take
-# the same unusual actions in another order and other words, which a comparison of two texts alone cannot find.
+# and each is compared with the dozen that share most of what is rare.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,35 +394,20 @@ class _SimilarityGroup:
         self.index = NeighbourIndex(features, holders_max=MOST_PER_FEATURE)
 
     def similarity(self, one: int, other: int, least: float) -> float:
-        """Return the gate's similarity, or the share of common actions where both take the same unusual ones.
+        """Return the gate's similarity; it is asked only where its answer can reach the threshold.
 
-        The gate is asked only where its answer can reach the threshold. If each ends in an action that the other never
-        takes, they have different purposes, however many steps they share.
+        If each ends in an action that the other never takes, they have different purposes, however many steps they share.
         """
         ends = self._last_actions[one], self._last_actions[other]
         if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):
             return 0.0
-        same, bound = self._shared_actions(one, other), 1.0
         left, right = self._contents[one], self._contents[other]
         ours, theirs = self._shapes[one], self._shapes[other]
         if ours and theirs and left.kind is Kind.PROCEDURE and not (left.sub_skills or right.sub_skills):
             shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
-            bound = ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
-        if same >= least or bound < least:
-            return same
+            if ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT) < least:
+                return 0.0
         return similarity(left, right, duplicate_from=least)
-
-    def _shared_actions(self, one: int, other: int) -> float:
-        """The shared part of two skills' actions, weighted by rarity; 0 where none of them is unusual here."""
-        ours, theirs = self._actions[one], self._actions[other]
-        both = ours & theirs
-        left, right = self._contents[one], self._contents[other]
-        comparable = left.extends == right.extends and not (left.sub_skills or right.sub_skills)
-        unusual = [each for each in both if self.index.frequency["step", each] <= len(self._contents) / UNUSUAL_SHARE]
-        if not comparable or len(both) < SHARED_AT_LEAST or not unusual:
-            return 0.0
-        weights = {each: self.index.weight(("step", each)) for each in ours | theirs}
-        return sum(weights[each] for each in both) / sum(weights.values())
 
 
 def _subject_words(content: SkillContent) -> frozenset[Hashable]:

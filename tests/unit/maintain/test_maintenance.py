@@ -414,26 +414,6 @@ class TestPairs:
         found = near_pairs(held, Policy().duplicate_similarity)
         assert {pair.newer.sequence for pair in found} == set(range(1, 150))
 
-    def test_the_same_unusual_steps_in_other_words_and_another_order_are_found(self) -> None:
-        held = [
-            stored(
-                content(name=f"do-{n}", description=f"see to number {n}", steps=bash_steps(f"./a{n}.sh", f"./b{n}.sh"))
-            )
-            for n in range(100, 160)
-        ]
-        first, second = (
-            content(name=name, description=signs, steps=bash_steps(*commands))
-            for name, signs, commands in (
-                ("postpone-queue", "Postpone the queue", ("./costs.sh", "./notes.sh", "./postpone.sh", "make check")),
-                ("delay-backlog", "Delay our backlog", ("./notes.sh", "./costs.sh", "./postpone.sh", "make check")),
-            )
-        )
-        assert similarity(first, second) < Policy().duplicate_similarity
-        one, other = stored(first, sequence=500), stored(second, sequence=501)
-        [pair] = near_pairs([*held, one, other], Policy().duplicate_similarity)
-        assert (pair.older, pair.newer) == (one, other)
-        assert near_pairs([one, other], Policy().duplicate_similarity) == [], "among two nothing is unusual"
-
     def test_kinds_and_scopes_are_not_mixed(self) -> None:
         norm = SkillContent(kind=Kind.NORM, name="add-a-migration", description="Add a database migration and run it")
         assert near_pairs([stored(sequence=1), stored(norm, sequence=2)], 0.5) == []
