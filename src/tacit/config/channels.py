@@ -31,7 +31,7 @@ SKILL_FOLDERS: dict[str, tuple[str, ...]] = {
     "codex": (_AGENTS,),
     "copilot": (_AGENTS, _CLAUDE),
     "gemini": (_AGENTS,),
-    "letta-code": (_AGENTS,),
+    "letta-code": (".skills", _AGENTS),
     "opencode": (_AGENTS, _CLAUDE),
     "qwen-code": (_AGENTS,),
 }

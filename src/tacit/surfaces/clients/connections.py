@@ -580,7 +580,7 @@ LETTA_CODE = _from_row(
     program="letta",
     home=lambda places: places.user_home / ".letta",
     hooks=("settings.json", ".letta/settings.json", ".letta/settings.local.json"),
-    skills=("skills", ".agents/skills", ".skills"),
+    skills=("skills", ".skills", ".skills"),  # it lists `.agents/skills` as well, and cannot load a skill from there
     # A call that failed was used, too.
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
     second=1000,
