@@ -294,7 +294,8 @@ class _FactCounter:
                 continue
             uses = ways[way]
             words = _common_words(command, [uses.typed[folder]])
-            if words not in ("", *_NEED_A_TARGET) and not _is_told(command, words, folder, settings, known):
+            told = (*known, *found.values())
+            if words not in ("", *_NEED_A_TARGET) and not _is_told(command, words, folder, settings, told):
                 found.setdefault(
                     (words, folder),
                     Fact(
