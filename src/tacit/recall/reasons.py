@@ -135,6 +135,9 @@ def error_match(similarity: float) -> str:
     )
 
 
+CASE_SHOWN = "what tools answered"
+
+
 def situation_match(features: Sequence[str]) -> str:
     """Return which features of the situation a skill mentions."""
     return f"fits the situation: {', '.join(features)}"

@@ -85,10 +85,15 @@ class Situation:
         }
         return {name: words for name, words in found.items() if words}
 
+    @cached_property
+    def known(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Tool → the facts that it answered."""
+        return gathered((tool, "", answer) for tool, answer in self.readings.items())
+
     @property
     def words(self) -> list[str]:
-        """All its terms, each once."""
-        return sorted(frozenset().union(*self.features.values()))
+        """All its terms, each once, and the tools that were read: a skill names those that its cases ask."""
+        return sorted(frozenset(terms(" ".join(self.readings))).union(*self.features.values()))
 
 
 def read_situation(state: Mapping[str, Any]) -> Situation:
@@ -133,14 +138,23 @@ def violated_precondition(situation: Situation, content: SkillContent) -> str:
     return "" if open_cases else reasons.NO_CASE
 
 
+def fitting_case(situation: Situation, content: SkillContent, task: str) -> bool:
+    """Return whether what was read shows a case of the skill: all its conditions hold, one of them by a reading."""
+    known = situation.known
+    return bool(known) and any(
+        all(holds(condition, known, task=task) is True for condition in case.conditions)
+        and any(condition.reading in known for condition in case.conditions)
+        for case in content.cases
+    )
+
+
 def _holds(condition: Condition, situation: Situation) -> bool | None:
     for name in (condition.check, condition.text):
         if name and name in situation.conditions:
             return situation.conditions[name]
     if not condition.reading or not situation.readings or condition.when:
         return None
-    answers = ((tool, "", answer) for tool, answer in situation.readings.items())
-    return holds(condition, gathered(answers))
+    return holds(condition, situation.known)
 
 
 def _program_of(command: str) -> str:
@@ -217,22 +231,25 @@ class Weigher:
         reinforced, last_at, importance = context.usage.get(version.id, usual)
         cue_strength = context.plan.strengths.get(version.id, 0.0)
         situation_share, features = self._situation_match(version.content, words)
+        by_state = fitting_case(context.situation, version.content, self._query.text)
         by_match = relevance_of(overlap, word_score, meaning=hit.semantic)
         signals = {
-            "relevance": max(by_match, error_alike, min(1.0, cue_strength), self._task_similarity(version.content)),
+            "relevance": max(
+                by_match, error_alike, min(1.0, cue_strength), by_state, self._task_similarity(version.content)
+            ),
             **word_signals(self.query_terms, word_score, words),
             "reliability": reliability_score(measured),
             "prominence": prominence(importance, last_at.timestamp(), self._now, reinforced=reinforced),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
-            **({"state": situation_share} if situation_share else {}),
+            **({"state": max(by_state, situation_share)} if by_state or situation_share else {}),
             **({"signature": error_alike} if error_alike else {}),
             **({"cues": cue_strength} if cue_strength else {}),
         }
         why = (
             reasons.error_match(error_alike) if error_alike else self._match_reason(matched, hit.semantic),
-            *([reasons.situation_match(features)] if features else []),
+            *([reasons.situation_match(features or [reasons.CASE_SHOWN])] if features or by_state else []),
             reasons.reliability_reason(measured),
             reasons.standing(version.content.kind, hit.stored.skill.scope, hit.stored.status),
         )

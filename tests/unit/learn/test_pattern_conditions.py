@@ -7,8 +7,9 @@ import random
 from collections.abc import Sequence
 from itertools import product
 
+from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.skill import Case
-from tacit.learn.mining.pattern_conditions import ending_patterns, learn_cases
+from tacit.learn.mining.pattern_conditions import ending_patterns, learn_cases, looks_of
 from tacit.learn.mining.predicates import AttemptRecord, Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
@@ -295,3 +296,22 @@ def test_a_number_that_differs_from_time_to_time_is_not_asked_for() -> None:
 
 def test_the_order_of_attempts_does_not_matter() -> None:
     assert goal_checks(attempts()) == goal_checks(attempts()[::-1])
+
+
+def test_what_every_attempt_did_has_no_case():
+    attempts = [AttemptRecord(known=each.known, task=each.task, took=each.took | {"tidy"}) for each in houses()]
+    assert learn_cases(attempts, {**PATTERNS, "tidy": "tidy. Power: ON"})["tidy"] == ()
+
+
+def test_each_look_of_one_attempt_counts_with_what_was_made_until_the_next():
+    pages = [("menu", "banner"), ("menu", "photo"), ("banner", "photo")]
+    readings = tuple(
+        Reading(index=3 * at, tool="look", facts={"shows[]": shown}, after=2 * at) for at, shown in enumerate(pages)
+    )
+    moves = tuple(
+        Move(index=at, tool=tool) for at, tool in enumerate(("close", "next", "next", "next", "close", "next"))
+    )
+    outline = Outline(trajectory_id="t", task="read on", success=True, moves=moves, readings=readings)
+    looks = list(looks_of(outline, [(move.tool, at) for at, move in enumerate(moves)]))
+    assert [tool for tool, _ in looks] == ["look"] * 3
+    assert [sorted(look.took) for _, look in looks] == [["close", "next"], ["next"], ["close", "next"]]

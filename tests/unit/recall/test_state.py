@@ -16,6 +16,7 @@ from tacit.recall.weighing import (
     MAX_FILES,
     RecallContext,
     Situation,
+    fitting_case,
     read_situation,
     situation_match,
     violated_precondition,
@@ -137,6 +138,18 @@ def test_what_is_known_to_hold_raises_a_skill():
     made = content(preconditions=(CLEAN,))
     assert fitting(made, holds={CLEAN.text: True}) == (1.0, ["what must hold"])
     assert fitting(made, holds={CLEAN.text: True}, files=["zebra.svg"]) == (0.5, ["what must hold"])
+
+
+def test_a_case_that_readings_show_makes_a_skill_relevant_whatever_the_words():
+    cases = (Case(conditions=(PENDING, PAID)), Case(conditions=(PENDING, CLEAN)))
+    made = content(name="ship-order", description="ship it", cases=cases)
+    shown = {"get_order": '{"status": "pending", "paid": "yes"}'}
+    selection = ask(made, readings=shown)
+    assert [item.name for item in selection.items] == ["ship-order"]
+    assert selection.items[0].signals["state"] == 1
+    assert fitting_case(read_situation({"readings": shown}), made, "")
+    assert not fitting_case(read_situation({"readings": {"get_order": '{"status": "pending"}'}}), made, "")
+    assert not fitting_case(read_situation({}), content(cases=(Case(conditions=()),)), "")
 
 
 def _fields(condition: Condition) -> dict[str, str]:

@@ -26,8 +26,9 @@ from tacit.learn.mining.pattern_conditions import (
     attempt_record,
     ending_patterns,
     learn_cases,
+    looks_of,
 )
-from tacit.learn.mining.predicates import goal_checks
+from tacit.learn.mining.predicates import AttemptRecord, goal_checks
 from tacit.learn.mining.task_cues import learn_cues
 from tacit.store import Store
 from tacit.text.facts import TASK
@@ -116,7 +117,7 @@ def _candidates(
         if outline.success is not None
     ]
     most = patterns[:MAX_PATTERNS]
-    cases = learn_cases(attempts, {pattern.key: _pattern_text(pattern, data) for pattern in most})
+    cases = _cases(data, attempts, {pattern.key: _pattern_text(pattern, data) for pattern in most})
     goal, ending = goal_checks(attempts), ending_patterns(attempts)
     for pattern in patterns:
         statistics = PatternStatistics(
@@ -127,6 +128,23 @@ def _candidates(
             ends_task=pattern.key in ending,
         )
         yield candidate_of(pattern, statistics, data, name=names[pattern.key])
+
+
+def _cases(
+    data: GroupData, attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
+) -> dict[str, tuple[Case, ...]]:
+    """Return the cases of each pattern: by what attempts showed first, or else by what single looks showed."""
+    cases = learn_cases(attempts, patterns)
+    looks: dict[str, list[AttemptRecord]] = {}
+    for outline in data.group.successes[-MAX_COMPARED:]:
+        for tool, look in looks_of(outline, data.patterns.occurrences(outline)):
+            looks.setdefault(tool, []).append(look)
+    for _, seen in sorted(looks.items()):
+        # What follows hardly any look, or nearly each, is not decided by what it shows.
+        times = {key: sum(key in look.took for look in seen) for key in patterns if not cases.get(key)}
+        open_ = {key: patterns[key] for key, count in times.items() if MIN_SUPPORT <= count <= len(seen) - MIN_SUPPORT}
+        cases |= learn_cases(seen[-MAX_COMPARED:], open_) if open_ else {}
+    return cases
 
 
 def _needs_reading(case: Case) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, lgamma, log, log2
@@ -100,6 +100,9 @@ def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
         counted = everything if pattern in ending else everything & ~ended
         compared = (succeeded_mask | taken if pattern in ending else succeeded_mask) & counted
         others = compared & ~taken
+        if not others:  # what all do is decided by nothing that was read
+            options[pattern] = []
+            continue
         enough = min(CONTRASTED, others.bit_count())
         late = {reading: _mask(attempt.is_late(reading, pattern) for attempt in ordered) for reading in readings}
         fair = [
@@ -355,6 +358,26 @@ def attempt_record(outline: Outline, made: Sequence[tuple[str, int]]) -> Attempt
         begun_after=begun,
         moves=last,
     )
+
+
+def looks_of(outline: Outline, made: Sequence[tuple[str, int]]) -> Iterator[tuple[str, AttemptRecord]]:
+    """Yield each look with a tool that is asked the same again after moves: tool, what it showed, what was made until then.
+
+    Where every page shows something else, what a tool showed first explains only the first move.
+    """
+    times: dict[str, list[Reading]] = {}
+    for reading in outline.readings:
+        times.setdefault(f"{reading.tool} {sorted(reading.arguments.items(), key=str)}", []).append(reading)
+    for looks in times.values():
+        ends = [*(look.after for look in looks[1:]), len(outline.moves)]
+        for look, end in zip(looks, ends, strict=True) if len(looks) > 1 else ():
+            took = frozenset(pattern for pattern, place in made if look.after <= place < end)
+            if end > look.after:
+                known = {look.tool: look.facts}
+                yield (
+                    look.tool,
+                    AttemptRecord(known=known, task=outline.task, took=took, succeeded=bool(outline.success)),
+                )
 
 
 def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:

@@ -18,7 +18,7 @@ from tacit.text.facts import SAYS, TASK, Facts, comparable, satisfied
 from tacit.text.words import term_set
 
 MAX_STATES = 8
-MAX_MEMBERS = 12
+MAX_MEMBERS = 40
 """A part of an answer with more values is a name or an amount, not a state; a list may have more members."""
 MAX_NUMBERS = 12
 """Numbers or dates of one answer that are compared in pairs; the predicates grow with its square."""
