@@ -10,7 +10,7 @@ with pages whose titles, addresses and other contents were never shown. Nothing 
 
 Reported: the share of needed skills that are given, the share of given ones that are needed, and the share of states without a
 fit in which nothing is given. Baseline: entries of (state before, action), the nearest by the share of common facts times the
-overlap of lengths, from a likeness of 0.3 on (the best of 0.1 steps for its own sum on the learned half of telecom).
+overlap of lengths, from a likeness of 0.3 on (the lower end of what is usual for that method; not fitted here).
 Pages were drawn from seeds below 1000 while building; figures come from seeds from 1000 on.
 """
 
