@@ -22,7 +22,6 @@ import math
 import random
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -435,7 +434,7 @@ def interval(values: Sequence[float], groups: Sequence[str]) -> list[float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", nargs="*", default=("retail", "retail runs", "bfcl", "made"))
+    parser.add_argument("--only", nargs="*", default=("retail", "bfcl", "made"))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--out", type=Path)
@@ -450,7 +449,10 @@ def main() -> int:
         print(name, json.dumps(figures[name]), flush=True)
     if options.out:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        result = {"command": "python bench/" + " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]), "figures": figures}
+        result = {
+            "command": f"python bench/domains.py --data DATA --seed {options.seed} --seeds {options.seeds}",
+            "figures": figures,
+        }
         options.out.write_text(json.dumps({"commit": commit.stdout.strip(), **result}, indent=1) + "\n", "utf-8")
     return 0
 

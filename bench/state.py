@@ -20,7 +20,6 @@ import argparse
 import json
 import random
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -252,7 +251,10 @@ def main() -> int:
     print(json.dumps(figures, indent=1))
     if options.out:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        result = {"command": "python bench/" + " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]), "figures": figures}
+        result = {
+            "command": f"python bench/state.py --data DATA --seed {options.seed} --seeds {options.seeds}",
+            "figures": figures,
+        }
         options.out.write_text(json.dumps({"commit": commit.stdout.strip(), **result}, indent=1) + "\n", "utf-8")
     return 0
 
