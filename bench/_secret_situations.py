@@ -1,235 +1,34 @@
-"""Made-up secrets as they stand in agents' sessions: files, commands and outputs of tools, written before the rules were read.
+"""Made-up secrets as they stand in agents' sessions: files, commands, outputs, code, and what people type.
 
-A secret stands between ⟦ and ⟧; `{A20}` stands for 20 random characters of the alphabet A. Nothing in this file is a secret.
+`bench/data/secret_situations.json` holds texts in which a secret stands between ⟦ and ⟧ and `{A20}` stands for 20 random
+characters of the alphabet A; nothing in it is a secret. `dev` was written first and used to change the rules; `held` was written
+by somebody who had seen neither rules nor other texts, measured once, and then used to mend them.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from bench._secret_formats import ALPHABETS, UUID, Case
+from bench._secret_formats import ALPHABETS, HOLE, UUID, Case
 
-SEED = 77003
-DRAWS = 5
-HOLE = re.compile(r"\{([A-Za-z5])(\d+)\}")
-MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
-WORDS = ("Sommer", "harbor", "Kestrel", "violet", "Anker", "tulip", "Boston", "magnet", "Orchid", "canyon")
-
-SITUATIONS = {
-    # files
-    "env file": "NODE_ENV=production\nPORT=3000\nSESSION_SECRET=⟦{A32}⟧\nLOG_LEVEL=info\n",
-    "env file quoted": "MAIL_HOST=smtp.example.com\nMAIL_PASSWORD='⟦{P}⟧'\n",
-    "env file key name": "RAILS_MASTER_KEY=⟦{H32}⟧\n",
-    "env django": "SECRET_KEY='django-insecure-⟦{A42}⟧'\n",
-    "env laravel": "APP_KEY=base64:⟦{B43}=⟧\nAPP_DEBUG=true\n",
-    "env next-auth": "NEXTAUTH_SECRET=⟦{B43}=⟧\nNEXTAUTH_URL=http://localhost:3000\n",
-    "env database url": "DATABASE_URL=postgresql://app:⟦{P}⟧@db.internal:5432/app?sslmode=require\n",
-    "env redis url": "REDIS_URL=redis://:⟦{A24}⟧@cache:6379/0\n",
-    "env mongo srv": "MONGODB_URI=mongodb+srv://svc:⟦{A18}⟧@cluster0.abc12.mongodb.net/?retryWrites=true\n",
-    "env amqp": "CELERY_BROKER_URL=amqp://worker:⟦{A20}⟧@mq:5672//\n",
-    "env sentry dsn": "SENTRY_DSN=https://⟦{H32}⟧@o450.ingest.sentry.io/4501\n",
-    "env supabase": "SUPABASE_SERVICE_ROLE_KEY=eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.⟦eyJ{A80}.{W43}⟧\n",
-    "env clerk": "CLERK_SECRET_KEY=sk_live_⟦{A40}⟧\n",
-    "env resend": "RESEND_API_KEY=re_⟦{A8}_{A24}⟧\n",
-    "env upstash": "UPSTASH_REDIS_REST_TOKEN=⟦AX{A52}==⟧\n",
-    "env openrouter": "OPENROUTER_API_KEY=sk-or-v1-⟦{H64}⟧\n",
-    "env groq bare": "key is gsk_⟦{A52}⟧ ok?",
-    "env perplexity": "pplx-⟦{A48}⟧",
-    "env replicate": "r8_⟦{A37}⟧",
-    "env linear": "lin_api_⟦{A40}⟧",
-    "env notion": "ntn_⟦{D11}{A35}⟧",
-    "env figma": "figd_⟦{W40}⟧",
-    "env posthog personal": "phx_⟦{A43}⟧",
-    "env doppler": "dp.pt.⟦{A43}⟧",
-    "env cloudflare": "CLOUDFLARE_API_TOKEN=⟦{W40}⟧",
-    "env fly": "FLY_API_TOKEN=fo1_⟦{W43}⟧",
-    "env vercel": "VERCEL_TOKEN=⟦{A24}⟧",
-    "env netlify": "nfp_⟦{A36}⟧",
-    "env planetscale": "pscale_tkn_⟦{W43}⟧",
-    "env airtable": "pat{A14}.⟦{H64}⟧",
-    "env mapbox secret": "sk.eyJ1IjoiYm9iIiwiYSI6ImNs⟦{A30}⟧In0.⟦{W22}⟧",
-    "env shopify": "shpat_⟦{H32}⟧",
-    "env square": "EAAA⟦{W60}⟧",
-    "env discord webhook": "https://discord.com/api/webhooks/{D18}/⟦{W68}⟧",
-    "env teams webhook": "https://acme.webhook.office.com/webhookb2/{G}@{G}/IncomingWebhook/⟦{H32}⟧/{G}",
-    "env age": "AGE-SECRET-KEY-1⟦{b58}⟧",
-    "yaml app config": "server:\n  port: 8080\nauth:\n  jwt_secret: ⟦{A48}⟧\n  issuer: acme\n",
-    "yaml quoted password": "database:\n  user: app\n  password: \"⟦{P}⟧\"\n",
-    "yaml block scalar": "private_key: |\n  -----BEGIN RSA PRIVATE KEY-----\n  ⟦{B64}⟧\n  ⟦{B64}⟧\n  -----END RSA PRIVATE KEY-----\n",
-    "k8s secret data": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  username: YXBw\n  password: ⟦{B24}⟧\n",
-    "k8s secret stringData": "kind: Secret\nstringData:\n  connection: ⟦{P}⟧\n",
-    "helm values": "postgresql:\n  auth:\n    postgresPassword: ⟦{P}⟧\n    database: app\n",
-    "compose environment list": "services:\n  db:\n    environment:\n      - POSTGRES_PASSWORD=⟦{P}⟧\n",
-    "compose environment map": "services:\n  web:\n    environment:\n      SECRET_KEY_BASE: ⟦{H64}⟧\n",
-    "github workflow literal": "env:\n  DEPLOY_TOKEN: ⟦{A36}⟧\n",
-    "json settings": "{\"Logging\": {\"LogLevel\": \"Warning\"}, \"ConnectionStrings\": {\"Default\": \"Server=db;Database=app;User Id=sa;Password=⟦{P}⟧;\"}}",
-    "json client secret": "{\"client_id\": \"acme-web\", \"client_secret\": \"⟦{A40}⟧\"}",
-    "json service account": "{\"type\": \"service_account\", \"private_key_id\": \"{H40}\", \"private_key\": \"-----BEGIN PRIVATE KEY-----\\n⟦{B64}⟧\\n⟦{B40}⟧==\\n-----END PRIVATE KEY-----\\n\"}",
-    "json docker auth": "{\"auths\": {\"ghcr.io\": {\"auth\": \"⟦{E}⟧\"}}}",
-    "npmrc": "//registry.npmjs.org/:_authToken=⟦{G}⟧\n",
-    "npmrc basic": "//npm.acme.dev/:_password=⟦{B24}⟧\n//npm.acme.dev/:username=ci\n",
-    "pypirc": "[pypi]\nusername = __token__\npassword = pypi-⟦AgEIcHlwaS5vcmc{W100}⟧\n",
-    "netrc": "machine git.acme.dev login bot password ⟦{A24}⟧\n",
-    "git credentials": "https://bot:⟦{A40}⟧@git.acme.dev\n",
-    "git config extraheader": "[http \"https://git.acme.dev/\"]\n\textraheader = AUTHORIZATION: basic ⟦{E}⟧\n",
-    "pgpass": "db.acme.dev:5432:app:app:⟦{P}⟧\n",
-    "my.cnf": "[client]\nuser=root\npassword=⟦{P}⟧\n",
-    "aws credentials": "[default]\naws_access_key_id = AKIA{U16}\naws_secret_access_key = ⟦{B40}⟧\n",
-    "aws session": "aws_session_token = ⟦IQoJb3JpZ2luX2Vj{B200}⟧\n",
-    "kubeconfig": "users:\n- name: admin\n  user:\n    client-key-data: ⟦LS0tLS1CRUdJTi{B120}⟧\n",
-    "kubeconfig token": "  user:\n    token: ⟦{A60}⟧\n",
-    "tfvars": "db_username = \"app\"\ndb_password = \"⟦{P}⟧\"\n",
-    "tfstate": "{\"resources\": [{\"type\": \"random_password\", \"instances\": [{\"attributes\": {\"length\": 24, \"result\": \"⟦{A24}⟧\"}}]}]}",
-    "hcl vault": "seal \"transit\" {\n  address = \"https://vault:8200\"\n  token = \"⟦{A26}⟧\"\n}\n",
-    "wireguard": "[Interface]\nPrivateKey = ⟦{B43}=⟧\nAddress = 10.0.0.2/32\n[Peer]\nPresharedKey = ⟦{B43}=⟧\n",
-    "wpa": "network={\n  ssid=\"office\"\n  psk=\"⟦{P}⟧\"\n}\n",
-    "java properties": "spring.datasource.username=app\nspring.datasource.password=⟦{P}⟧\n",
-    "java keystore": "server.ssl.key-store-password=⟦{P}⟧\n",
-    "maven settings": "<server><id>nexus</id><username>ci</username><password>⟦{P}⟧</password></server>",
-    "gradle properties": "signing.keyId=24875D73\nsigning.password=⟦{P}⟧\n",
-    "nuget config": "<add key=\"ClearTextPassword\" value=\"⟦{P}⟧\" />",
-    "web.config": "<add name=\"Main\" connectionString=\"Data Source=db;User ID=app;Password=⟦{P}⟧;Encrypt=True\" />",
-    "php config": "define( 'DB_PASSWORD', '⟦{P}⟧' );",
-    "php array": "'mail' => ['username' => 'bob', 'password' => '⟦{P}⟧'],",
-    "ruby hash": "config.smtp_settings = { user_name: 'bob', password: '⟦{P}⟧' }",
-    "elixir config": "config :app, AppWeb.Endpoint, secret_key_base: \"⟦{A64}⟧\"",
-    "go const": "const apiKey = \"⟦{A40}⟧\"",
-    "python assign": "API_TOKEN = \"⟦{A32}⟧\"  # for staging",
-    "python kwargs": "conn = psycopg.connect(host='db', user='app', password='⟦{P}⟧')",
-    "js header": "headers: { 'X-Api-Key': '⟦{A32}⟧', 'Accept': 'application/json' }",
-    "ts object": "const pool = new Pool({ user: 'app', password: '⟦{P}⟧', host: 'db' });",
-    "rust builder": ".bearer_auth(\"⟦{A40}⟧\")",
-    "swift": "let clientSecret = \"⟦{A36}⟧\"",
-    "csharp": "var key = new SymmetricSecurityKey(Encoding.UTF8.GetBytes(\"⟦{A44}⟧\"));",
-    "ansible vars": "ansible_become_pass: ⟦{P}⟧\nansible_user: ops\n",
-    "ansible inventory": "web1 ansible_host=10.0.0.4 ansible_ssh_pass=⟦{P}⟧",
-    "jenkins xml": "<apiToken>⟦{H34}⟧</apiToken>",
-    "rclone": "[remote]\ntype = s3\nsecret_access_key = ⟦{B40}⟧\n",
-    "restic": "export RESTIC_PASSWORD=⟦{P}⟧",
-    "sops age": "SOPS_AGE_KEY=AGE-SECRET-KEY-1⟦{b58}⟧",
-    "cargo credentials": "[registry]\ntoken = \"cio⟦{A32}⟧\"\n",
-    "gem credentials": "---\n:rubygems_api_key: rubygems_⟦{H48}⟧\n",
-    "composer auth": "{\"github-oauth\": {\"github.com\": \"ghp_⟦{A36}⟧\"}}",
-    "terraformrc": "credentials \"app.terraform.io\" {\n  token = \"⟦{A14}.atlasv1.{A60}⟧\"\n}\n",
-    # commands
-    "curl bearer": "curl -s https://api.acme.dev/v1/me -H 'Authorization: Bearer ⟦{A40}⟧'",
-    "curl user": "curl -u deploy:⟦{P}⟧ -T build.tgz https://files.acme.dev/",
-    "curl long user": "curl --user 'bob:⟦{P}⟧' https://api.acme.dev",
-    "curl token header": "curl -H \"PRIVATE-TOKEN: ⟦{A20}⟧\" https://git.acme.dev/api/v4/projects",
-    "curl json login": "curl -XPOST localhost:8000/login -d '{\"email\":\"a@b.co\",\"password\":\"⟦{P}⟧\"}'",
-    "curl form": "curl -d 'grant_type=client_credentials&client_id=x&client_secret=⟦{A36}⟧' https://id.acme.dev/token",
-    "curl query": "curl 'https://maps.acme.dev/tiles?zoom=3&api_key=⟦{A32}⟧'",
-    "wget password": "wget --user=bob --password=⟦{P}⟧ https://files.acme.dev/a.tgz",
-    "http httpie": "http -a bob:⟦{P}⟧ GET https://api.acme.dev/things",
-    "mysql short": "mysql -uroot -p⟦{Q}⟧ app -e 'show tables'",
-    "psql env prefix": "PGPASSWORD=⟦{P}⟧ psql -h db -U app -c 'select 1'",
-    "psql url": "psql 'postgres://app:⟦{P}⟧@db/app' -c 'select 1'",
-    "redis-cli": "redis-cli -h cache -a ⟦{A20}⟧ ping",
-    "mongosh": "mongosh -u admin -p ⟦{P}⟧ --authenticationDatabase admin",
-    "docker login": "docker login -u bot -p ⟦{A36}⟧ ghcr.io",
-    "docker login stdin": "echo ⟦{A36}⟧ | docker login ghcr.io -u bot --password-stdin",
-    "docker run env": "docker run -e POSTGRES_PASSWORD=⟦{P}⟧ -p 5432:5432 postgres:16",
-    "docker build arg": "docker build --build-arg NPM_TOKEN=⟦{A36}⟧ .",
-    "helm set": "helm upgrade app ./chart --set auth.password=⟦{P}⟧,replicas=2",
-    "kubectl literal": "kubectl create secret generic db --from-literal=password=⟦{P}⟧",
-    "gh secret": "gh secret set DEPLOY_KEY --body '⟦{A40}⟧'",
-    "fly secrets": "fly secrets set STRIPE_KEY=⟦{A32}⟧ SESSION_KEY=⟦{A32}⟧",
-    "heroku config": "heroku config:set SECRET_TOKEN=⟦{H64}⟧ -a app",
-    "vercel env": "echo '⟦{A40}⟧' | vercel env add API_SECRET production",
-    "aws configure": "aws configure set aws_secret_access_key ⟦{B40}⟧",
-    "aws secretsmanager": "aws secretsmanager create-secret --name db --secret-string '⟦{P}⟧'",
-    "aws ssm": "aws ssm put-parameter --name /app/key --type SecureString --value ⟦{A32}⟧",
-    "vault kv put": "vault kv put secret/app api_key=⟦{A32}⟧",
-    "vault login": "vault login ⟦{A26}⟧",
-    "az login": "az login --service-principal -u app -p ⟦{A34}⟧ --tenant acme",
-    "gcloud none": "gcloud auth activate-refresh-token bob@acme.dev 1//⟦0{W60}⟧",
-    "sshpass": "sshpass -p '⟦{P}⟧' ssh ops@10.0.0.4 uptime",
-    "sudo pipe": "echo '⟦{P}⟧' | sudo -S apt-get update",
-    "openssl passin": "openssl rsa -in key.pem -passin pass:⟦{P}⟧ -out out.pem",
-    "openssl enc": "openssl enc -aes-256-cbc -d -in a.enc -k ⟦{P}⟧",
-    "gpg passphrase": "gpg --batch --passphrase '⟦{P}⟧' -d a.gpg",
-    "zip password": "zip -P ⟦{Q}⟧ out.zip a.txt",
-    "7z": "7z x a.7z -p⟦{Q}⟧",
-    "keytool": "keytool -list -keystore a.jks -storepass ⟦{P}⟧",
-    "git clone": "git clone https://oauth2:⟦{A20}⟧@git.acme.dev/team/app.git",
-    "git push token": "git push https://x-access-token:ghs_⟦{A36}⟧@github.com/acme/app main",
-    "twine": "twine upload -u __token__ -p pypi-⟦AgEIcHlwaS5vcmc{W100}⟧ dist/*",
-    "npm config": "npm config set //registry.npmjs.org/:_authToken npm_⟦{A36}⟧",
-    "htpasswd": "htpasswd -cb .htpasswd bob ⟦{P}⟧",
-    "ldapsearch": "ldapsearch -x -D cn=admin,dc=acme -w ⟦{P}⟧ -b dc=acme",
-    "ftp lftp": "lftp -u bob,⟦{P}⟧ sftp://files.acme.dev",
-    "smbclient": "smbclient //nas/share -U bob%⟦{P}⟧",
-    "rsync password": "RSYNC_PASSWORD=⟦{P}⟧ rsync -a bob@nas::data .",
-    "export token": "export GITHUB_TOKEN=⟦{A40}⟧",
-    "fish set": "set -gx OPENAI_KEY ⟦{A48}⟧",
-    "powershell env": "$env:API_SECRET = '⟦{A40}⟧'",
-    "powershell securestring": "ConvertTo-SecureString '⟦{P}⟧' -AsPlainText -Force",
-    "cmd set": "set DB_PASS=⟦{P}⟧",
-    "createuser sql": "CREATE USER app WITH PASSWORD '⟦{P}⟧';",
-    "alter role": "ALTER ROLE app PASSWORD '⟦{P}⟧';",
-    "mysql grant": "CREATE USER 'app'@'%' IDENTIFIED BY '⟦{P}⟧';",
-    "sql insert": "INSERT INTO api_keys (name, secret) VALUES ('ci', '⟦{A40}⟧');",
-    "expect": "expect \"password:\" { send \"⟦{P}⟧\\r\" }",
-    "playwright fill": "await page.getByLabel('Password').fill('⟦{P}⟧');",
-    "cypress type": "cy.get('#password').type('⟦{P}⟧')",
-    "selenium": "driver.find_element(By.ID, 'password').send_keys('⟦{P}⟧')",
-    # outputs
-    "printenv": "HOME=/root\nHF_TOKEN=hf_⟦{L34}⟧\nPWD=/app\n",
-    "docker inspect": "\"Env\": [\"PATH=/usr/bin\", \"MINIO_ROOT_PASSWORD=⟦{P}⟧\"]",
-    "kubectl get secret": "$ kubectl get secret db -o jsonpath='{.data.password}' | base64 -d\n⟦{A24}⟧\n",
-    "op read": "$ op read op://prod/db/password\n⟦{P}⟧\n",
-    "pass show": "$ pass show acme/db\n⟦{P}⟧\n",
-    "vault read": "Key                 Value\n---                 -----\ntoken               hvs.⟦{W90}⟧\ntoken_duration      768h\n",
-    "vault kv get": "====== Data ======\nKey         Value\n---         -----\npassword    ⟦{P}⟧\n",
-    "gh auth token": "$ gh auth token\ngho_⟦{A36}⟧\n",
-    "gcloud access token": "$ gcloud auth print-access-token\nya29.⟦{W120}⟧\n",
-    "aws sts": "{\"Credentials\": {\"AccessKeyId\": \"ASIA{U16}\", \"SecretAccessKey\": \"⟦{B40}⟧\", \"SessionToken\": \"⟦{B180}⟧\"}}",
-    "az sp": "{\n  \"appId\": \"{G}\",\n  \"password\": \"⟦{A6}~{W33}⟧\",\n  \"tenant\": \"{G}\"\n}",
-    "terraform output": "db_password = \"⟦{P}⟧\"\n",
-    "terraform output raw": "$ terraform output -raw db_password\n⟦{A24}⟧\n",
-    "openssl rand": "$ openssl rand -hex 32\n⟦{H64}⟧\n",
-    "ssh-keygen cat": "-----BEGIN OPENSSH PRIVATE KEY-----\n⟦b3BlbnNzaC1rZXktdjEA{B50}⟧\n⟦{B70}⟧\n-----END OPENSSH PRIVATE KEY-----\n",
-    "http log": "> GET /v1/me HTTP/1.1\n> Host: api.acme.dev\n> Authorization: Bearer ⟦{A40}⟧\n< HTTP/1.1 200 OK\n",
-    "set cookie": "< Set-Cookie: sessionid=⟦{A32}⟧; Path=/; HttpOnly\n",
-    "cookie header": "Cookie: csrftoken={A4}; session=⟦eyJ{A60}.{W6}.{W27}⟧\n",
-    "login response": "{\"access_token\":\"⟦{A64}⟧\",\"token_type\":\"bearer\",\"refresh_token\":\"⟦{A64}⟧\",\"expires_in\":3600}",
-    "traceback": "sqlalchemy.exc.OperationalError: could not connect: postgresql+psycopg://app:⟦{P}⟧@db:5432/app\n",
-    "debug log": "DEBUG config loaded: {'user': 'app', 'password': '⟦{P}⟧', 'host': 'db'}",
-    "log kv": "level=debug msg=\"auth\" user=bob secret=⟦{A32}⟧ took=3ms",
-    "rust debug": "Config { host: \"db\", port: 5432, password: \"⟦{P}⟧\" }",
-    "go struct": "{Host:db Port:5432 Password:⟦{A20}⟧ Debug:true}",
-    "created key": "Your new API key (it will not be shown again): ⟦{A40}⟧",
-    "generated password": "Generated admin password: ⟦{A20}⟧",
-    "table of keys": "| name | key |\n| --- | --- |\n| prod | sk-⟦{A48}⟧ |\n",
-    "cat npmrc": "1\tregistry=https://registry.acme.dev/\n2\t//registry.acme.dev/:_authToken=⟦{A36}⟧\n",
-    "grep output": "config/app.py:12:    SECRET = \"⟦{A40}⟧\"\n",
-    "diff": "-DB_PASSWORD=changeme\n+DB_PASSWORD=⟦{P}⟧\n",
-    "git remote -v": "origin\thttps://bot:ghp_⟦{A36}⟧@github.com/acme/app.git (fetch)\n",
-    "presigned": "https://b.s3.amazonaws.com/a?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=⟦{H64}⟧",
-    "azure sas": "https://acme.blob.core.windows.net/c?sv=2023-01-03&sr=c&sig=⟦{A40}%3D⟧&se=2027-01-01",
-    "azure storage": "DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=⟦{B86}==⟧;EndpointSuffix=core.windows.net",
-    "azure servicebus": "Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=⟦{B43}=⟧",
-    "totp uri": "otpauth://totp/Acme:bob?secret=⟦{532}⟧&issuer=Acme",
-    "seed phrase label": "recovery codes: ⟦{N4}-{N4}-{N4}⟧, ⟦{N4}-{N4}-{N4}⟧",
-    # what a person says
-    "person says password": "the staging password is ⟦{P}⟧, please use it",
-    "person says key": "here is my key: ⟦{A40}⟧",
-    "person says login": "log in as admin / ⟦{P}⟧",
-    "person pastes token": "use this token ⟦{A40}⟧ to call the API",
-    "person german": "das Passwort lautet ⟦{P}⟧",
-    "person pin": "api secret = ⟦{A24}⟧ and the user is bob",
-}  # fmt: skip
+SEED = 90210
+DRAWS = 4
+FILE = Path(__file__).parent / "data" / "secret_situations.json"
+_MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
+_WORDS = ("Sommer", "harbor", "Kestrel", "violet", "Anker", "tulip", "Boston", "magnet", "Orchid", "canyon")
 
 
 def _password(rng: random.Random) -> str:
-    word = rng.choice(WORDS)
+    word = rng.choice(_WORDS)
     return rng.choice(
         (
             f"{word}{rng.randint(100, 99999)}{rng.choice('!#*+_-')}",
-            f"{word}-{rng.choice(WORDS)}-{rng.randint(10, 99)}",
+            f"{word}-{rng.choice(_WORDS)}-{rng.randint(10, 99)}",
             "".join(rng.choices(ALPHABETS["A"], k=rng.randint(10, 20))) + "4k",
         )
     )
@@ -238,11 +37,16 @@ def _password(rng: random.Random) -> str:
 def situations() -> Iterator[Case]:
     """Yield every situation with DRAWS drawn secrets."""
     rng = random.Random(SEED)
-    for name, pattern in SITUATIONS.items():
-        for _ in range(DRAWS):
-            text = pattern.replace("{G}", UUID)
-            text = re.sub(r"\{P\}", lambda _: _password(rng), text)
-            text = re.sub(r"\{E\}", lambda _: base64.b64encode(f"bot:{_password(rng)}".encode()).decode(), text)
-            text = re.sub(r"\{Q\}", lambda _: "".join(rng.choices(ALPHABETS["A"], k=12)) + "7", text)
-            text = HOLE.sub(lambda m: "".join(rng.choices(ALPHABETS[m[1]], k=int(m[2]))), text)
-            yield Case(name, "situations", "held", MARKED.sub(r"\1", text), tuple(MARKED.findall(text)))
+    drawn = {
+        "{P}": lambda: _password(rng),
+        "{Q}": lambda: "".join(rng.choices(ALPHABETS["A"], k=12)) + "7",
+        "{E}": lambda: base64.b64encode(f"bot:{_password(rng)}".encode()).decode(),
+    }
+    for half, texts in json.loads(FILE.read_text("utf-8")).items():
+        for kind, pattern in texts.items():
+            for _ in range(DRAWS):
+                text = pattern.replace("{G}", UUID)
+                for hole, draw in drawn.items():
+                    text = re.sub(re.escape(hole), lambda _, draw=draw: draw(), text)  # type: ignore[misc]
+                text = HOLE.sub(lambda m: "".join(rng.choices(ALPHABETS[m[1]], k=int(m[2]))), text)
+                yield Case(kind, "situations", half, _MARKED.sub(r"\1", text), tuple(_MARKED.findall(text)))

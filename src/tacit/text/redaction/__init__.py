@@ -75,7 +75,17 @@ _SCANS = tuple(
         rb"kind[\"'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}[\"'\\]{0,4}secret\b",
     )
 )
-_LITERALS = (b"fm2_", b"securestring", b"op://", b"rand -", b"net use", b"\\tfalse\\t", b"senha", b"contrase")
+_LITERALS = (
+    b"fm2_",
+    b"securestring",
+    b"op://",
+    b"rand -",
+    b"net use",
+    b"\\tfalse\\t",
+    b"senha",
+    b"contrase",
+    b"mot de passe",
+)
 _SENSITIVE = re.compile(rb"sensitive[\"'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}true")
 _COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbawsxkrn]|-user|-proxy-user|-cookie|-pass)")
 # Null, a container or a small number after a secret's name is no secret.

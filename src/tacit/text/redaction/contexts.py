@@ -27,7 +27,7 @@ from tacit.text.redaction.patterns import (
 )
 
 LATIN = ("senha", "contrasena", "contraseña", "clave", "kennwort", "wachtwoord", "jelszo", "jelszó", "lozinka")
-FOREIGN = ("пароль", "密码", "パスワード", "비밀번호")
+FOREIGN = ("пароль", "密码", "パスワード", "비밀번호", "hasło", "lösenord", "şifre")
 KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie", *LATIN, *FOREIGN)
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_MAX = 60
@@ -56,7 +56,7 @@ _VALUE = re.compile(
     rf"""
     [ \t]{{0,16}} (?:[|>][-+]?[ \t]*\n[ \t]+|(?P<below>\n[ \t]*))? \*{{0,2}}[ \t]? (?:{_COLOUR})?
     (?:
-      (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes)\()
+      (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes|\[\]byte)\()
       (?P<quote>\\{{0,7}}(?:"|'|`)|%22)(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n\\])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
     | (?P<bare>(?:{_PLAIN}{{1,64}}+|%(?!26)|\\(?![nrt"'`\\])|(?<=\S)[<>](?!redacted:|/)
         |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,6}})
@@ -147,7 +147,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     elif operator is None:  # only a blank between them, as in `password is …` and in .netrc
         before = text[max(0, match.start() - 300) : match.start()]
         linked = _LINK_WORD.search(match.group()) or _LOGIN_BEFORE.search(before)
-        is_variable = quoted and text[start : match.end()].strip().isupper()
+        is_variable = quoted and (text[start : match.end()].strip().isupper() or text[start - 1 : start] == ":")
         linked = linked or _KEY_VALUE_TABLE.search(before)
         fits = flag or bool(linked) or is_variable or password_shaped(body) or (promise.any_word and is_word_row(body))
     elif mark == ">":  # <password>x</password>
@@ -293,12 +293,14 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-_NEXT_LINE = re.compile(r"[^\n\\]{0,80}(?:\\r|\r)?(?:\\n|\n)(?:\\n|\s){0,4}([^\s\"'\\]{8,8192})(?=\s|\\[rn]|[\"']|\Z)")
+_NEXT_LINE = re.compile(
+    r"[^\n\\]{0,80}(?:\\r|\r)?(?:\\n|\n)(?:\\n|\s){0,4}[\"']?([^\s\"'\\]{8,8192})(?=\s|\\[rn]|[\"']|\Z)"
+)
 # Looked for from the flag backwards: from each of many `curl` forwards would read the same line again and again.
 _CURL_LOGIN = re.compile(
-    r"(?<=\s)(?:-u|--user|--proxy-user)[ \t=]{0,4}[\"'\\]{0,4}[^\s:\"'\\]{1,128}:([^\s\"'\\]{4,256})"
+    r"(?<=\s)(?:-u|--user|--proxy-user)[ \t=]{0,4}[\"'\\]{0,4}[^\s:\"'\\]{1,128}:[\"'\\]{0,4}([^\s\"'\\]{4,256})"
 )
-_CURL = re.compile(r"\bcurl\b[^\n]*\Z")
+_CURL = re.compile(r"\bcurl\b(?:[^\n]|\\\n)*\Z")
 _CURL_REACH = 600
 
 
@@ -471,6 +473,34 @@ def _promised_strings(value: Any, promise: SecretName | None) -> Iterator[str]:
         yield value
 
 
+_SENTENCE_WORDS = (
+    *LATIN,
+    *FOREIGN,
+    "passwort",
+    "mot de passe",
+    "passord",
+    "adgangskode",
+    "heslo",
+    "salasana",
+    "parola",
+)
+_SENTENCE = re.compile(
+    rf"(?:{'|'.join(map(re.escape, _SENTENCE_WORDS))})[^\n=]{{0,60}}?(?<![!-~])(?=[!-~]{{0,64}}\d)([!-~]{{6,128}})"
+)
+
+
+def sentence_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the password that a sentence in another language names: its first word with letters and a digit."""
+    if not any(word in lowered for word in _SENTENCE_WORDS):
+        return
+    for match in _SENTENCE.finditer(lowered):
+        value = text[slice(*match.span(1))].strip("\"'`()[]{},;:.!?")
+        is_plain = not any(mark in value for mark in "/<>={}")
+        if len(value) >= 6 and is_plain and not value.isdigit() and convincing(value, any_word=True, firm=False):
+            at = match.start(1) + text[slice(*match.span(1))].index(value)
+            yield SecretSpan(at, at + len(value), "password")
+
+
 Finder = Callable[[str, str], Iterator[SecretSpan]]
 FINDERS: tuple[Finder, ...] = (
     url_secrets,
@@ -478,6 +508,7 @@ FINDERS: tuple[Finder, ...] = (
     header_secrets,
     cookie_secrets,
     command_secrets,
+    sentence_secrets,
     table_secrets,
     manifest_secrets,
     document_secrets,

@@ -33,12 +33,12 @@ _PLURAL = {"passwords": "password", "credentials": "credential", "creds": "crede
 
 # What may follow the word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
 _SUFFIXES = frozenset(
-    "base prod production stage staging dev test live old new value raw plain hash main default data string text b64 base64".split()
+    "base prod production stage staging dev test live old new value raw plain hash main default data string text b64 base64 hex v".split()
 )
 
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS = frozenset(
-    "pwd pw pass psw pswd psk userpass dbpass requirepass masterauth bindpw rootpw storepass keypass rootpass adminpass smtppass ftppass "
+    "pwd pw pass psw pswd psk userpass dbpass requirepass masterauth bindpw rootpw storepass keypass rootpass adminpass smtppass ftppass authtok "
     "sshpass bindpass authpass passe passwort kennwort wachtwoord senha contrasena jelszo lozinka".split()
 )
 # A letter outside ASCII ends a word for the pattern above, so these are compared whole.
@@ -56,7 +56,7 @@ _HARMLESS_TOKENS = frozenset(
 _KEY_QUALIFIERS = frozenset(
     "api access secret private encryption encrypt signing sign signature auth master account storage shared preshared "
     "service subscription consumer app application license ssh deploy admin hmac aes session jwt webhook cipher "
-    "crypto role write read ingestion integration project fernet client server bot user team org root global personal".split()
+    "crypto role write read ingestion integration project fernet client server bot user team org root global personal validation decryption certificate".split()
 )
 
 
@@ -82,7 +82,7 @@ def secret_name(name: str) -> SecretName | None:
         return None
     last = _PLURAL.get(words[-1], words[-1])
     before = words[-2] if len(words) > 1 else ""
-    if last.endswith(_PASSWORD_ENDS) or last in _PASSWORD_WORDS:
+    if last.endswith(_PASSWORD_ENDS) or last in _PASSWORD_WORDS or last.endswith("storepass"):
         return SecretName("password", any_word=True)
     if last == "clave":
         return SecretName("password", any_word=False)
@@ -260,7 +260,7 @@ def machine_made(value: str) -> bool:
     return _irregular(letters) or (len(value) >= 16 and not _CAMEL.match(value.lstrip("_")) and entropy(value) >= 3.5)
 
 
-_RANDOM_KEY = re.compile(r"[A-Za-z0-9_\-]{20,100}={0,2}")
+_RANDOM_KEY = re.compile(r"[A-Za-z0-9_\-]{20,100}={0,2}|[A-Za-z0-9+/]{42,88}={1,2}")
 _BASE36 = re.compile(r"(?=[a-z0-9]{0,99}[g-z])[a-z0-9]{28,100}")
 
 

@@ -229,8 +229,8 @@ def test_without_a_reason_or_without_confidence_nothing_is_taught(loop: Tacit) -
 def test_secrets_in_a_reason_are_not_kept(loop: Tacit) -> None:
     waiting = proposed(loop, lesson("lint-first"))
     asked = review_question(loop.context.store, waiting, "ann")
-    done = People(loop).decided("k", asked, "reject", reason="it holds AKIAIOSFODNN7EXAMPLE of ours")
-    assert "AKIAIOSFODNN7EXAMPLE" not in done.choice.reason
+    done = People(loop).decided("k", asked, "reject", reason="it holds AKIAIOSFODNN7MUSTERX of ours")
+    assert "AKIAIOSFODNN7MUSTERX" not in done.choice.reason
 
 
 def test_the_record_counts_what_came(loop: Tacit) -> None:

@@ -160,10 +160,10 @@ def test_what_ann_answers_is_not_expected_of_bob(loop: Tacit) -> None:
 
 
 def test_secrets_are_not_kept(loop: Tacit) -> None:
-    interview = talk(loop, "Rotate AKIAIOSFODNN7EXAMPLE")
-    interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7EXAMPLE")
+    interview = talk(loop, "Rotate AKIAIOSFODNN7MUSTERX")
+    interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7MUSTERX")
     [choice] = loop.context.store.entries(Choice)
-    assert "AKIAIOSFODNN7EXAMPLE" not in f"{choice.situation} {choice.response}"
+    assert "AKIAIOSFODNN7MUSTERX" not in f"{choice.situation} {choice.response}"
 
 
 def test_a_task_is_needed(loop: Tacit) -> None:
