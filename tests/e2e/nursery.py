@@ -228,7 +228,9 @@ def warm_up() -> None:
 
     for module in pkgutil.iter_modules(cli.__path__, "tacit.surfaces.cli."):
         importlib.import_module(module.name)
-    importlib.import_module("tacit.surfaces.mcp")
+    for slow in ("tacit.surfaces.mcp", "tacit.providers.remote", "pydantic_ai.models.openai"):
+        with contextlib.suppress(ImportError):  # an environment may be without an extra
+            importlib.import_module(slow)
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         memory = tacit.open(":memory:")
         for path in sorted(folder.rglob("*.jsonl")):
