@@ -114,8 +114,6 @@ class Topic(StrEnum):
     COMMIT = "commit"
     BRANCH = "branch"
     PUBLISH = "publish"
-    STEP = "step"
-    LOOK = "look"
     LOG = "CI log"
     MISSING = "not installed"
 
@@ -139,6 +137,3 @@ class Fact:
     """The newest calls that show it."""
     place: float = 0.0
     """How many other commands sessions mostly run before it."""
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    """Where it publishes work: what most sessions do before it, and how they look at it then."""

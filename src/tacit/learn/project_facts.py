@@ -2,7 +2,7 @@
 
 A fact is a count, dated, and it ages: a command that recent sessions no longer use loses its place. The card names the
 commands that a session is likely to need; it is approved once, and its values then follow the counts. What few sessions
-need, how work is published, and what one session alone repeated is kept on the card for whoever asks.
+need is kept on the card for whoever asks.
 """
 
 from __future__ import annotations
@@ -49,11 +49,6 @@ MIN_SELDOM = 3
 MAX_SELDOM, MAX_SELDOM_TOKENS = 8, 80
 MIN_WORTH = 0.03
 """The likelihood that each token of a command must carry before every session starts with it. Chosen like `MIN_LIKELIHOOD`."""
-MIN_REPEATS = 2
-"""Times that one session must have run a command, or its way with a folder or a variable, for it to be told by itself."""
-MIN_STEP_SHARE = 0.4
-"""Of the sessions that published work, the share that did something before or after it. Larger: checks that not every task
-needs are missing; smaller: steps of single tasks come in. Set by hand."""
 _NAMED = frozenset({Topic.BEFORE_COMMIT, Topic.BRANCH, Topic.MISSING})
 _ON_REQUEST = frozenset({Topic.COMMIT, Topic.LOG})
 """What is needed at a moment of its own, and read in the history or the help then."""
@@ -75,16 +70,11 @@ _TOPIC_WORDS: tuple[tuple[Topic, frozenset[str]], ...] = (
 )
 _CHECKING_TOPICS = (Topic.TEST, Topic.CHECK, Topic.FORMAT, Topic.BUILD)
 """What sessions do before a commit because it is the project's way."""
-_FINDING_TOPICS = (Topic.TEST, Topic.CHECK)
-"""What was used where it failed, too: it found something."""
 _COMMAND_TOPICS = (*_CHECKING_TOPICS, Topic.RUN, Topic.INSTALL, Topic.DEPLOY)
 _SHOWN_TOPICS = (*_COMMAND_TOPICS, Topic.BEFORE_COMMIT)
-_STEPS = frozenset({*_CHECKING_TOPICS, Topic.BRANCH, Topic.COMMIT, Topic.PUBLISH, Topic.STEP})
-"""What may belong to publishing work."""
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
 _NO_WORK = re.compile(r" (?:api|auth)\b")
-_GIT_STEPS = frozenset({"git push", "git rebase"})
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
 _NEED_A_TARGET = frozenset(
     {"go run", "cargo run", "uv run", "npm run", "pnpm run", "yarn run", "mise run", "python", "node"}
@@ -132,8 +122,7 @@ class _Uses:
     used: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     before: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
-    after: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """What sessions did before a commit or before they published, and how they looked at it afterwards."""
+    """What sessions did before a commit."""
     places: list[int] = field(default_factory=list)
     """How many other commands came before it, for each session."""
     typed: dict[str, dict[tuple[str, ...], Counter[str]]] = field(
@@ -159,7 +148,6 @@ def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[Source
         counter.count(session, at, calls)
     found = [fact for key, uses in counter.uses.items() if counter.is_fact(*key, uses) for fact in counter.facts(*key)]
     found.sort(key=lambda fact: (-fact.likelihood, -fact.sessions, fact.command))
-    found += counter.repeated(found)
     logs = [fact for fact in found if fact.topic is Topic.LOG]
     return [fact for fact in found if fact not in logs[1:]]  # one way to read a log is enough
 
@@ -170,35 +158,24 @@ class _FactCounter:
     def __init__(self) -> None:
         self.uses: defaultdict[_Key, _Uses] = defaultdict(_Uses)
         self.weights: dict[str, float] = {}
-        self._ways: defaultdict[tuple[_Key, str, tuple[str, ...]], _Uses] = defaultdict(_Uses)
-        """The same by folder and variables."""
         self._by_topic: defaultdict[Topic | None, set[str]] = defaultdict(set)
         self._by_form: defaultdict[str, set[str]] = defaultdict(set)
         self._found: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, session: str, at: datetime | None, calls: Sequence[SourcedCall]) -> None:
-        """Count what one session ran, what it ran before it committed or published, and what it did not find."""
+        """Count what one session ran, what it ran before it committed, and what it did not find."""
         run: dict[_Key, None] = {}
-        published: _Key | None = None
         for sourced in calls:
             self._count_missing(session, at, sourced)
             for key, folder, typed in _shown_by(sourced.record):
-                way = self._ways[key, folder, tuple(filter(_SETTING.match, typed))]
                 if sourced.record.worked is False:
                     self.uses[key].failed.add(session)
-                    if key[0] in _FINDING_TOPICS:
-                        way.typed[folder][typed][session] += 1
                     continue
-                source = Span(sourced.trajectory_id, sourced.record.step)
-                way.add(session, at, folder, typed, source)
                 uses = self.uses[key]
-                uses.add(session, at, folder, typed, source)
+                uses.add(session, at, folder, typed, Span(sourced.trajectory_id, sourced.record.step))
                 self._by_topic[key[0]].add(session)
                 self._by_form[_without_modes(key[1])].add(session)
-                if key[0] is Topic.LOOK and published:
-                    self.uses[published].after[key].add(session)
-                if key[0] is Topic.COMMIT or (key[0] is Topic.PUBLISH and key not in run):
-                    published = key if key[0] is Topic.PUBLISH else published
+                if key[0] is Topic.COMMIT:
                     for earlier in run:
                         uses.before[earlier].add(session)
                 if key not in run:
@@ -223,8 +200,6 @@ class _FactCounter:
             )
         if topic is Topic.MISSING:
             return used >= MIN_USING and 2 * len(self._found[command]) <= used
-        if topic in (Topic.STEP, Topic.LOOK):
-            return False
         least = MIN_USING if topic in _COMMAND_TOPICS else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
@@ -263,51 +238,10 @@ class _FactCounter:
                 last_used=uses.last,
                 sources=tuple(uses.sources[-MAX_SOURCES:]),
                 place=_mean(uses.places),
-                before=self._steps(uses.before, len(uses.used), _STEPS) if _PUBLISHES.search(command) else (),
-                after=self._steps(uses.after, len(uses.used), {Topic.LOOK}) if _PUBLISHES.search(command) else (),
             )
 
     def _commits(self) -> list[_Uses]:
         return [uses for (topic, _), uses in self.uses.items() if topic is Topic.COMMIT]
-
-    def _steps(self, found: Mapping[_Key, set[str]], sessions: int, topics: Collection[Topic]) -> tuple[str, ...]:
-        """Return what a good part of the sessions did around publishing, in the order in which they mostly did it."""
-        least = max(MIN_CONVENTION, MIN_STEP_SHARE * sessions)
-        usual = [key for key, where in found.items() if key[0] in topics and len(where) >= least]
-        usual = [
-            key for key in usual if key[0] not in (Topic.COMMIT, Topic.BRANCH) or self.is_fact(*key, self.uses[key])
-        ]
-        told = [_step(key, self.uses[key]) for key in sorted(usual, key=lambda key: _mean(self.uses[key].places))]
-        return tuple(dict.fromkeys(filter(None, told)))
-
-    def repeated(self, known: Sequence[Fact]) -> Iterator[Fact]:
-        """Yield the commands, folders and variables that one session alone proves by repeating them, best first."""
-        ways = {way: uses for way, uses in self._ways.items() if way[0][0] in _COMMAND_TOPICS and uses.used}
-        runs = {way: sum(calls.total() for calls in uses.typed[way[1]].values()) for way, uses in ways.items()}
-        places = {way[1] for way, count in runs.items() if way[1] and count >= MIN_REPEATS}
-        names = {command for (_, command), _, _ in ways}
-        found: dict[tuple[str, str], Fact] = {}
-        for way in sorted(ways, key=lambda way: -runs[way] * len(ways[way].used)):
-            (topic, command), folder, settings = way
-            is_usual = folder in places and len(self.uses[topic, command].used) >= MIN_USING
-            if runs[way] < (1 if is_usual else MIN_REPEATS) or _extends(command, names):
-                continue
-            uses = ways[way]
-            words = _common_words(command, [uses.typed[folder]])
-            told = (*known, *found.values())
-            if words not in ("", *_NEED_A_TARGET) and not _is_told(command, words, folder, settings, told):
-                found.setdefault(
-                    (words, folder),
-                    Fact(
-                        command=words,
-                        topic=topic,
-                        folders=(folder,) if folder and not _is_option_value(folder, words) else (),
-                        sessions=len(uses.used),
-                        last_used=uses.last,
-                        sources=tuple(uses.sources[-1:]),
-                    ),
-                )
-        yield from found.values()
 
 
 def _extends(command: str, names: Collection[str]) -> bool:
@@ -316,31 +250,8 @@ def _extends(command: str, names: Collection[str]) -> bool:
     return any(" ".join(words[:end]) in names and word[0] != "-" for end, word in enumerate(words) if end)
 
 
-def _is_told(command: str, words: str, folder: str, settings: Collection[str], known: Iterable[Fact]) -> bool:
-    """Whether the known facts tell a command with its variables and folder, or it cannot be told."""
-    if _ELSEWHERE.search(f"{folder} {words}") or not {*settings} <= {*words.split()} or "REDACTED" in words:
-        return True
-    named = {*command.split(), *settings} - {"run"}
-    is_meant = _is_option_value(folder, words)  # where a shell happened to stand says little
-    for fact in known:
-        has = fact.command.split()
-        if named.issubset(has) and (not folder or folder in (*fact.folders, *has) or not (fact.folders or is_meant)):
-            return True
-    return False
-
-
 def _mean(places: Sequence[int]) -> float:
     return sum(places) / max(1, len(places))
-
-
-def _step(key: _Key, uses: _Uses) -> str:
-    """Return how a step of publishing is typed; empty where sessions differ in it."""
-    topic, command = key
-    if topic is Topic.COMMIT:
-        return f'git commit -m "{command}"' if command else ""
-    if topic is Topic.BRANCH:
-        return f"git switch -c {command}…" if command else ""
-    return _common_words(command, uses.typed.values())
 
 
 def _is_option_value(folder: str, command: str) -> bool:
@@ -366,15 +277,12 @@ def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD)
     names = {fact.command for fact in facts}
     used = [fact for fact in others if fact.topic in _SHOWN_TOPICS and fact.likelihood and fact.sessions >= MIN_SELDOM]
     agreed = [fact for fact in used if not _extends(fact.command, names)]
-    published = max((fact for fact in facts if fact.before), key=lambda fact: fact.sessions, default=None)
-    seldom, once, commit, log, steps = ON_REQUEST
+    seldom, commit, log = ON_REQUEST
     lines = [
         text,
         *_line(seldom, agreed),
-        *_line(once, [fact for fact in others if not fact.likelihood]),
         *_line(commit, [fact for fact in others if fact.topic is Topic.COMMIT]),
         *_line(log, [fact for fact in others if fact.topic is Topic.LOG]),
-        *([_publishing(published, steps)] if published else []),
     ]
     return "\n".join(lines)
 
@@ -388,16 +296,11 @@ def _is_likely(fact: Fact, least: float) -> bool:
 
 def _line(opening: str, facts: Sequence[Fact]) -> Iterator[str]:
     """Yield a line with as many facts as fit, if any."""
-    told = list(facts)[:MAX_SELDOM]
-    while told and estimate_tokens(_commands(told)) > MAX_SELDOM_TOKENS:
-        told.pop()
-    if told:
-        yield f"{opening}{_commands(told)}"
-
-
-def _publishing(fact: Fact, opening: str) -> str:
-    before, after = (", ".join(map(_code, steps)) for steps in (fact.before, fact.after))
-    return f"{opening}{before}, {_code(fact.command)}" + (f"; then look with {after}" if after else "")
+    fitting = list(facts)[:MAX_SELDOM]
+    while fitting and estimate_tokens(_commands(fitting)) > MAX_SELDOM_TOKENS:
+        fitting.pop()
+    if fitting:
+        yield f"{opening}{_commands(fitting)}"
 
 
 def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candidate | None:
@@ -458,12 +361,14 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
             if log:
                 job = ("--job", "JOB") if "--job" in form.options else ()
                 yield (Topic.LOG, f"{form.text} {log}"), "", (*form.text.split(), *job, log)
-            elif (form.text.count(" ") > 1 or _PUBLISHES.search(form.text)) and not _NO_WORK.search(form.text):
-                yield (Topic.PUBLISH if acts(form) else Topic.LOOK, form.text), "", form.tokens
+            elif (
+                acts(form)
+                and (form.text.count(" ") > 1 or _PUBLISHES.search(form.text))
+                and not _NO_WORK.search(form.text)
+            ):
+                yield (Topic.PUBLISH, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
-            if form.text in _GIT_STEPS:
-                yield (Topic.STEP, form.text), "", form.tokens
         elif form.program not in _NOT_OF_THE_PROJECT and acts(form) and _LOOKS.isdisjoint(form.text.split()[1:]):
             topic = topic_of(key)
             if topic or form.text.split()[0] in _SCRIPT_RUNNERS:

@@ -346,7 +346,7 @@ def _pages(passage: Passage) -> str:
 
 
 LINE_CHARACTERS = 240
-ON_REQUEST = ("- less often: ", "- in one session: ", "- commit: ", "- CI log: ", "- to publish: ")
+ON_REQUEST = ("- less often: ", "- commit: ", "- CI log: ")
 """How the lines of the card begin that no session starts with: what few sessions need, or needs a moment of its own."""
 LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 """Kinds that are shown as lines."""

@@ -163,67 +163,6 @@ def test_what_few_sessions_need_is_kept_on_the_card_and_not_shown_at_the_start()
     assert "make render" not in facts_card(facts_of(*[[often, seldom]] * 2, *[[often]] * 30))
 
 
-def on_request(facts: list[Fact], opening: str) -> list[str]:
-    lines = [line.removeprefix(opening) for line in facts_card(facts).splitlines() if line.startswith(opening)]
-    return lines[0].split("`")[1::2] if lines else []
-
-
-def test_what_one_session_alone_repeats_is_kept_for_whoever_asks() -> None:
-    often = [("make test", True)]
-    tried = [
-        ("cd web && npm run lint", True),
-        ("KEEP=1 make test -k", True),
-        ("make test part", True),
-        ("npm run dev", True),
-    ]
-    found = facts_of(*[often] * 3, often + tried * 2)
-    _, once, *_ = ON_REQUEST
-    assert on_request(found, once) == ["KEEP=1 make test -k", "npm run dev", "npm run lint"]
-    assert on_request(facts_of(*[often] * 3, often + tried), once) == []
-    assert [fact.command for fact in found if fact.likelihood] == ["make test"]
-
-
-def test_a_check_that_found_something_was_run_too() -> None:
-    often = [("make test", True)]
-    found = facts_of(*[often] * 3, [("npx tsc --noEmit", False), ("npx tsc --noEmit", True), ("npm run lint", False)])
-    assert on_request(found, ON_REQUEST[1]) == ["npx tsc --noEmit"]
-
-
-def test_a_command_of_the_project_belongs_to_a_folder_where_another_one_is_repeated() -> None:
-    known = [("mise run lint", True), ("make test", True)]
-    web = [("mise --cd web run test", True), ("mise --cd web run test", True), ("mise --cd web run lint", True)]
-    assert on_request(facts_of(*[known] * 3, web), ON_REQUEST[1]) == [
-        "mise --cd web run test",
-        "mise --cd web run lint",
-    ]
-    assert on_request(facts_of(*[known] * 3, web[1:]), ON_REQUEST[1]) == []
-
-
-def test_how_work_is_published_is_told_in_its_order_with_how_it_is_looked_at() -> None:
-    sessions = [
-        [
-            (f"git switch -c codex/{name}", True),
-            ("make check", True),
-            (f"git commit -m 'fix: {name}'", True),
-            (f"git push -u origin codex/{name}", True),
-            (f"gh pr create --base main --title '{name}'", True),
-            ("gh auth status", True),
-            (f"gh pr view {number} --web", True),
-        ]
-        for number, name in enumerate(("one", "two", "three"))
-    ]
-    other = [("make check", True)]
-    assert on_request(facts_of(*sessions, other), ON_REQUEST[-1]) == [
-        "git switch -c codex/…",
-        "make check",
-        'git commit -m "type: subject"',
-        "git push -u origin",
-        "gh pr create --base main",
-        "gh pr view --web",
-    ]
-    assert on_request(facts_of(*sessions[1:], other), ON_REQUEST[-1]) == []
-
-
 def test_a_long_command_must_be_likelier_than_a_short_one_for_the_start() -> None:
     names = ("make lint", "uv run python tools/checks/run_all_the_checks.py --strict --all")
     facts = [Fact(command=name, topic=Topic.CHECK, sessions=3, likelihood=MIN_LIKELIHOOD + 0.05) for name in names]
