@@ -151,10 +151,10 @@ def is_openclaws(path: Path | None) -> bool:
 
 def _index(path: Path) -> dict[str, Record]:
     """Read the index of the sessions beside a file; nothing if there is none."""
-    return {key: entry for key, entry in _beside(path, "sessions.json").items() if isinstance(entry, dict)}
+    return {key: entry for key, entry in _sibling_file(path, "sessions.json").items() if isinstance(entry, dict)}
 
 
-def _beside(path: Path, name: str) -> Record:
+def _sibling_file(path: Path, name: str) -> Record:
     """Read a document beside a file; nothing if there is none."""
     with suppress(OSError, ValueError, RecursionError):
         return mapping(json.loads(path.with_name(name).read_bytes()))
@@ -172,7 +172,7 @@ class LettaLog(PiLog):
 
     def __init__(self, path: Path | str, *, agent_id: str = "") -> None:
         super().__init__(path, agent_id=agent_id)
-        self._began = since_epoch(_beside(self.path, "manifest.json").get("created_at"))
+        self._began = since_epoch(_sibling_file(self.path, "manifest.json").get("created_at"))
 
     def introduce(self, record: Record) -> None:
         """Take in which conversation this is."""

@@ -487,13 +487,13 @@ def _from_row(
         folder, project = (places.project, str(places.project)) if at else (home(places), "")
         entries = {"hooks": list(hook_entries(launcher, name, timeouts))}
         entries |= {SERVER: [_server_entry(launcher, name, (_SERVERS,), kind or {})], RULES: _deny_entries()}
-        told: dict[str, list[str]] = {}
+        by_path: dict[str, list[str]] = {}
         for what, each in (("hooks", hooks), (SERVER, server), (RULES, rules)):
-            told.setdefault(each[at], []).append(what)
-        told.pop("", None)
+            by_path.setdefault(each[at], []).append(what)
+        by_path.pop("", None)
         pieces: list[tuple[str, ClientPiece, str]] = [
             (path, _piece(path, [entry for what in whats for entry in entries[what]], launcher, name), ", ".join(whats))
-            for path, whats in told.items()
+            for path, whats in by_path.items()
         ]
         pieces.append((f"{skills[at]}/tacit/SKILL.md", WholeFile(skill_text(launcher)), "skill"))
         if policy[at]:
