@@ -238,7 +238,7 @@ def _support_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
 def project_gate(ctx: CommandContext, stored: StoredVersion, sessions: Collection[str]) -> dict[str, Any] | None:
     """Return how far sessions alone let a waiting version into the project; None where its scope is another one.
 
-    What a person is_asked_for is not counted: it holds for the project because a person is_asked_for so. The card counts each line.
+    What a person said is not counted: it holds for the project because a person said so. The card counts each line.
     """
     version, level = stored.version, stored.skill.scope.level
     is_asked_for = version.content.kind in RULE_KINDS or not version.provenance.by_tacit or version.name == CARD
