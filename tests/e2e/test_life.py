@@ -53,7 +53,7 @@ def test_a_composite_is_made_shown_first_and_waits(shop: Terminal) -> None:
 
 def test_what_is_for_a_person_is_refused_elsewhere(shop: Terminal) -> None:
     for words in (
-        ("undo", "build"),
+        ("undo", "build", "--yes"),
         ("skills", "pin", "build"),
         ("skills", "invalidate", "build", "--reason", "x"),
     ):

@@ -215,8 +215,8 @@ class Skills:
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
         limit, of_recallable = max(0, limit), RECALLABLE.issuperset(statuses)
-        recallable = self.count_recallable()  # counted in any case: a damaged index is noticed by it
-        counted = self.index.frequencies(terms, recallable=of_recallable, total=recallable if of_recallable else None)
+        recallable, every = self.count_recallable(), self._census[0]  # counted in any case: it notices a damaged index
+        counted = self.index.frequencies(terms, recallable=of_recallable, total=recallable if of_recallable else every)
         found = self.index.search(counted, limit=max(limit, cued_within), condition=newest, values=values)
         if len(found) > limit:
             # Quotation marks inside a text are escaped, so no text matches the pattern.
