@@ -164,8 +164,12 @@ def test_moments_of_gemini_and_qwen():
 
 
 def test_an_event_of_copilot_is_heard_once_although_it_runs_the_hooks_of_claude_code_too():
-    event = stdin(claude("SessionStart", source="new", timestamp="2026-11-15T01:19:37.349Z"))
-    assert parse(event, "claude-code").moment == ""
+    time = "2026-11-15T01:19:37.349Z"
+    event = stdin(claude("SessionStart", source="new", timestamp=time, transcript_path=""))
+    stop = stdin(claude("Stop", timestamp=time, transcript_path="/h/.copilot/session-state/s/events.jsonl"))
+    assert [parse(each, "claude-code").moment for each in (event, stop)] == ["", ""]
+    own = stdin(claude("SessionStart", timestamp=time, transcript_path="/h/.claude/projects/p/s.jsonl"))
+    assert parse(own, "claude-code").moment == START, "a time alone makes it no other client's"
     heard = parse(event, "copilot")
     assert (heard.moment, heard.source) == (START, "startup")
     answer = HookAnswer("SessionStart", number="0", client="copilot")

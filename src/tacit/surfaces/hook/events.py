@@ -38,6 +38,7 @@ _REPEATING = "qwen-code"
 """The client whose prompt event comes again, without a text, before each turn of the model."""
 _LETTA = "letta-code"
 """The client that names an agent, and neither its conversation nor the transcript."""
+_COPILOT_LOG = "events.jsonl"
 _MAX_SETTINGS_BYTES = 1024 * 1024
 _WRAPPED = r"Exit code: (\d{1,9})\r?\nWall time: "
 """How Codex heads the output of some of its tools."""
@@ -87,8 +88,10 @@ class Event:
         self.source = "startup" if source == "new" else source
         self.prompt = without_hook_texts(_text(fields.get("prompt")))
         is_empty = self.client == _REPEATING and self.moment == PROMPT and not self.prompt
-        # Copilot CLI runs the hooks in Claude Code's settings too, with events that name a time. It has hooks of its own.
-        if is_empty or (self.client == "claude-code" and "timestamp" in fields):
+        # Copilot CLI runs the hooks in Claude Code's settings too: its events name a time, and its log or none. It has hooks
+        # of its own.
+        is_copilots = "timestamp" in fields and log_name in ("", _COPILOT_LOG)
+        if is_empty or (self.client == "claude-code" and is_copilots):
             self.moment = ""
         self.is_all_that_comes = self.client == _LETTA and self.moment == CALL
         """Whether the client may report nothing but calls: without a terminal, letta-code does."""
